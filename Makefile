@@ -1,0 +1,47 @@
+# Two doors: `make demo` shows tutti at work, `make test` shows that it is right. Both install what is
+# missing (as root; otherwise they say what to install), so a bare Debian 12 with git and make is enough.
+
+JOBS ?= $(shell nproc)
+LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+BUILD = cmake --preset $(1) $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
+        cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
+
+.PHONY: build demo test test-all bench fuzz format tidy setup setup-build clean
+
+build: setup-build
+	@mkdir -p build
+	@$(call BUILD,release,tutti)
+
+demo: build
+	@scripts/demo build/release/tutti
+
+# Release, sanitizers, threads, tidy and format: what guards main.
+test: setup
+	@scripts/test
+
+# Everything, the slow suites included.
+test-all: setup
+	@scripts/test --all
+
+bench: setup
+	@mkdir -p build
+	@$(call BUILD,release,)
+	@scripts/bench
+
+# A minute of each fuzzer; FUZZ_SECONDS changes that.
+fuzz: setup
+	@mkdir -p build
+	@$(call BUILD,fuzz,)
+	@scripts/fuzz
+
+format:
+	@git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.cu' | xargs clang-format -i
+
+setup:
+	@scripts/setup
+
+setup-build:
+	@scripts/setup build
+
+clean:
+	rm -rf build

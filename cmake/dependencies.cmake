@@ -1,0 +1,25 @@
+# The libraries tutti is built with. Core ones are required; without the others the build goes on
+# and the parts that need them say so when they are asked for.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig QUIET)
+
+# Reads TOML files. Without it every file can be written as JSON.
+find_package(tomlplusplus QUIET)
+
+# Discovers this host's cores and memory. Without it tutti counts cores alone.
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
+  # The rival that bench/simgrid_rival measures our simulator against.
+  pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)
+endif()
+
+if(TUTTI_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(TUTTI_BENCH)
+  find_package(benchmark QUIET)
+endif()

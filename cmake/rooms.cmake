@@ -1,0 +1,42 @@
+# A room is one folder under tutti/: a library of its sources and one test program of its *_test.cc
+# files. USES names the rooms it may include; test/layering_test.cc holds every #include to it.
+
+add_library(tutti_options INTERFACE)
+target_include_directories(tutti_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tutti_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(tutti_options INTERFACE -Wthread-safety)
+endif()
+if(TUTTI_SANITIZE)
+  target_compile_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE})
+endif()
+
+function(tutti_room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  add_library(tutti_${name} STATIC ${sources})
+  target_link_libraries(tutti_${name} PUBLIC tutti_options fmt::fmt Threads::Threads)
+  foreach(used ${ROOM_USES})
+    target_link_libraries(tutti_${name} PUBLIC tutti_${used})
+  endforeach()
+  target_link_libraries(tutti_${name} PRIVATE ${ROOM_LIBRARIES})
+  if(TUTTI_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE tutti_${name} tutti_testing GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "no tests ran")
+  endif()
+endfunction()
+
+# What tests share: where the sources and the shared data are.
+if(TUTTI_TESTS)
+  add_library(tutti_testing INTERFACE)
+  target_compile_definitions(tutti_testing INTERFACE TUTTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(tutti_testing INTERFACE GTest::gtest)
+endif()

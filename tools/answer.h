@@ -1,0 +1,27 @@
+// The first line a person sees: makespan, gap to the bound, and what the best single device takes.
+
+#ifndef TUTTI_TOOLS_ANSWER_H_
+#define TUTTI_TOOLS_ANSWER_H_
+
+#include <optional>
+#include <string>
+
+#include "tutti/plan/bound.h"
+#include "tutti/plan/problem.h"
+#include "tutti/runtime/sim/sim.h"
+
+namespace tutti {
+
+// What doing nothing gives: all on the best single device, simulated. None if that is impossible.
+std::optional<Duration> single_device_makespan(const Problem& problem, SimModel model);
+
+// makespan / bound - 1; 0 for an empty graph.
+double gap_to(Duration bound, double makespan_ns);
+std::string gap_text(double gap);
+
+std::string answer_line(const std::string& who, Duration makespan, const Bounds& bounds,
+                        std::optional<Duration> single_device);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_ANSWER_H_

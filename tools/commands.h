@@ -1,0 +1,21 @@
+// The sub-commands of `tutti`, one file each. Each adds itself to the parser and, when it was
+// chosen, runs and leaves its exit code.
+
+#ifndef TUTTI_TOOLS_COMMANDS_H_
+#define TUTTI_TOOLS_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+
+namespace tutti {
+
+void add_graph_command(CLI::App& app, int& exit_code);
+void add_machine_command(CLI::App& app, int& exit_code);
+void add_policies_command(CLI::App& app, int& exit_code);
+void add_plan_command(CLI::App& app, int& exit_code);
+void add_simulate_command(CLI::App& app, int& exit_code);
+void add_compare_command(CLI::App& app, int& exit_code);
+void add_check_command(CLI::App& app, int& exit_code);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_COMMANDS_H_

@@ -1,0 +1,227 @@
+// tutti compare: several policies on one problem, each over several seeds, beside the bound.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "tools/answer.h"
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tools/table.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/parallel.h"
+#include "tutti/policy/registry.h"
+#include "tutti/search/judge.h"
+
+namespace tutti {
+namespace {
+
+struct CompareArguments {
+  ProblemInputs inputs;
+  ModelOptions model;
+  CommonOptions common;
+  std::vector<std::string> policies;
+  int seeds = 10;
+};
+
+// One seed of one policy.
+struct Run {
+  double makespan_ns = 0;
+  double planned_ns = 0;
+  double plan_seconds = 0;
+  int64_t evaluations = 0;
+  std::optional<Error> error;
+};
+
+struct Row {
+  std::string policy;
+  double mean_ns = 0;
+  double min_ns = 0;
+  double stddev_ns = 0;
+  double planned_ns = 0;  // mean; 0: it plans no timeline
+  double plan_seconds = 0;
+  int64_t evaluations = 0;
+  int runs = 0;
+  std::optional<Error> error;
+};
+
+Run run_once(const PolicyEntry& entry, const Problem& problem, Judge& judge, uint64_t seed) {
+  Run run;
+  const auto begin = std::chrono::steady_clock::now();
+  const Result<Plan> plan = make_plan(entry, problem, {}, seed);
+  run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (!plan) {
+    run.error = plan.error();
+    return run;
+  }
+  const Result<Duration> makespan = judge.makespan(*plan, seed);
+  if (!makespan) {
+    run.error = makespan.error();
+    return run;
+  }
+  run.makespan_ns = static_cast<double>(makespan->count());
+  run.planned_ns = static_cast<double>(plan->planned_makespan.count());
+  run.evaluations = plan->provenance.evaluations;
+  return run;
+}
+
+Row summarise(const std::string& policy, const std::vector<Run>& runs) {
+  Row row;
+  row.policy = policy;
+  row.runs = static_cast<int>(runs.size());
+  row.min_ns = std::numeric_limits<double>::infinity();
+  const auto count = static_cast<double>(runs.size());
+  for (const Run& run : runs) {
+    if (run.error && !row.error) row.error = run.error;
+    row.mean_ns += run.makespan_ns / count;
+    row.planned_ns += run.planned_ns / count;
+    row.plan_seconds += run.plan_seconds / count;
+    row.min_ns = std::min(row.min_ns, run.makespan_ns);
+    row.evaluations += run.evaluations;
+  }
+  double squares = 0;
+  for (const Run& run : runs) squares += std::pow(run.makespan_ns - row.mean_ns, 2);
+  if (runs.size() > 1) row.stddev_ns = std::sqrt(squares / (count - 1));
+  return row;
+}
+
+std::vector<Row> compare(const CompareArguments& arguments, const Problem& problem,
+                         const std::vector<const PolicyEntry*>& entries) {
+  const int threads = arguments.common.thread_count();
+  std::vector<Row> rows;
+  for (const PolicyEntry* entry : entries) {
+    if (shows_progress()) {
+      fmt::print(stderr, "\r\033[K{} of {}: {} ...", rows.size() + 1, entries.size(), entry->name);
+    }
+    Judge probe(problem, arguments.model.sim_model(), arguments.model.ready_order());
+    // Where nothing depends on the seed one run stands for all.
+    const bool once = !entry->seeded && !probe.depends_on_seed();
+    const int distinct = once ? 1 : arguments.seeds;
+    std::vector<Run> runs(static_cast<size_t>(distinct));
+    std::vector<std::optional<Judge>> judges(static_cast<size_t>(threads));
+    parallel_for(distinct, threads, [&](int index, int thread) {
+      auto& judge = judges[static_cast<size_t>(thread)];
+      if (!judge) {
+        judge.emplace(problem, arguments.model.sim_model(), arguments.model.ready_order());
+      }
+      const uint64_t seed = arguments.common.seed + static_cast<uint64_t>(index);
+      runs[static_cast<size_t>(index)] = run_once(*entry, problem, *judge, seed);
+    });
+    runs.resize(static_cast<size_t>(arguments.seeds), runs.front());
+    rows.push_back(summarise(entry->name, runs));
+  }
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
+  return rows;
+}
+
+std::string to_json(const CompareArguments& arguments, const Problem& problem,
+                    const Bounds& bounds, const std::vector<Row>& rows) {
+  JsonWriter json;
+  json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
+  json.field("machine", problem.machine.name()).field("model", arguments.model.model);
+  json.field("lower_bound_ns", bounds.strongest()).key("bounds_ns").open_object();
+  json.field("load", bounds.load).field("path", bounds.path).field("interval", bounds.interval);
+  json.field("communication", bounds.communication).close_object();
+  json.key("results").open_list();
+  for (const Row& row : rows) {
+    json.open_object().field("policy", row.policy);
+    if (row.error) {
+      json.field("error", row.error->message).close_object();
+      continue;
+    }
+    json.key("makespan_ns").open_object().field("mean", row.mean_ns).field("min", row.min_ns);
+    json.field("stddev", row.stddev_ns).field("runs", row.runs).close_object();
+    json.key("planned_makespan_ns");
+    row.planned_ns > 0 ? json.value(row.planned_ns) : json.null();
+    json.field("gap", gap_to(bounds.strongest(), row.mean_ns));
+    json.field("plan_seconds", row.plan_seconds).field("evaluations", row.evaluations);
+    json.close_object();
+  }
+  json.close_list().close_object();
+  return json.text();
+}
+
+Duration rounded(double ns) { return nanoseconds_of(ns); }
+
+void print_table(const CompareArguments& arguments, const Problem& problem, const Bounds& bounds,
+                 const std::vector<Row>& rows) {
+  const Row* best = nullptr;
+  for (const Row& row : rows) {
+    if (!row.error && (best == nullptr || row.mean_ns < best->mean_ns)) best = &row;
+  }
+  if (best != nullptr) {
+    fmt::print("{}\n\n", answer_line("best is " + best->policy, rounded(best->mean_ns), bounds,
+                                     single_device_makespan(problem, arguments.model.sim_model())));
+  }
+  fmt::print("graph {} ({} ops), machine {} ({} devices), {} model, {} seeds, simulated\n",
+             problem.graph.name(), problem.graph.size(), problem.machine.name(),
+             problem.machine.size(), arguments.model.model, arguments.seeds);
+  Table table({"policy", "makespan", "best", "stddev", "planned", "gap", "plan time"});
+  for (const Row& row : rows) {
+    if (row.error) continue;
+    table.add({row.policy, to_text(rounded(row.mean_ns)), to_text(rounded(row.min_ns)),
+               to_text(rounded(row.stddev_ns)),
+               row.planned_ns > 0 ? to_text(rounded(row.planned_ns)) : "-",
+               gap_text(gap_to(bounds.strongest(), row.mean_ns)),
+               to_text(rounded(row.plan_seconds * 1e9))});
+  }
+  table.add({"lower bound", to_text(bounds.strongest())});
+  fmt::print("{}", table.text());
+  fmt::print("  bounds: load {}, path {}, interval {}, communication {}\n", to_text(bounds.load),
+             to_text(bounds.path), to_text(bounds.interval), to_text(bounds.communication));
+  for (const Row& row : rows) {
+    if (row.error) fmt::print("  {}: {}\n", row.policy, row.error->message);
+  }
+}
+
+int run_compare(const CompareArguments& arguments) {
+  std::vector<const PolicyEntry*> entries;
+  for (const std::string& name : arguments.policies) {
+    const Result<const PolicyEntry*> entry = find_policy(name);
+    if (!entry) return report(entry.error());
+    entries.push_back(*entry);
+  }
+  if (entries.empty()) {
+    for (const PolicyEntry& entry : policy_registry()) entries.push_back(&entry);
+  }
+  const Result<LoadedProblem> loaded = arguments.inputs.load();
+  if (!loaded) return report(loaded.error());
+  const Problem& problem = *loaded->problem;
+  const Bounds bounds = lower_bounds(problem);
+  const std::vector<Row> rows = compare(arguments, problem, entries);
+  if (arguments.common.json) {
+    fmt::print("{}", to_json(arguments, problem, bounds, rows));
+  } else {
+    print_table(arguments, problem, bounds, rows);
+  }
+  // One policy that refuses is a row; if all do, the problem is what is wrong.
+  for (const Row& row : rows) {
+    if (!row.error) return 0;
+  }
+  return report(*rows.back().error);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("compare", "Compare policies on one graph and machine, by simulation");
+  command->footer(
+      "Example: tutti compare graph.json --machine p100-4 --policies heft,critical_path --seeds 50");
+  auto arguments = std::make_shared<CompareArguments>();
+  arguments->inputs.add_to(*command);
+  arguments->model.add_to(*command);
+  arguments->common.add_to(*command);
+  command->add_option("--policies", arguments->policies, "Policies, by name; default: all")
+      ->delimiter(',');
+  command->add_option("--seeds", arguments->seeds, "Runs of each policy")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->callback([arguments, &exit_code] { exit_code = run_compare(*arguments); });
+}
+
+}  // namespace tutti

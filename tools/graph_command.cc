@@ -1,0 +1,179 @@
+// tutti graph: look at a graph, convert it to our format, or make one.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/output.h"
+#include "tutti/graph/analysis.h"
+#include "tutti/graph/file.h"
+#include "tutti/graph/import/import.h"
+#include "tutti/graph/make/layered.h"
+
+namespace tutti {
+namespace {
+
+struct GraphArguments {
+  std::string path;
+  std::string output = "-";
+  bool json = false;
+  bool scale_by_machine_speed = false;
+  LayeredSpec layered;
+};
+
+struct Summary {
+  Levels levels;
+  Components components;
+  double flops = 0;
+  int64_t bytes = 0;
+  int32_t inputs = 0;
+};
+
+Summary summarise(const Graph& graph) {
+  Summary summary{.levels = levels(graph), .components = components(graph)};
+  for (const OpId op : graph.ops()) summary.flops += graph.flops(op);
+  for (const ValueId value : graph.values()) {
+    summary.bytes += graph.bytes(value);
+    summary.inputs += !graph.producer(value).valid();
+  }
+  return summary;
+}
+
+void print_info_json(const Imported& imported, const Summary& summary) {
+  const Graph& graph = imported.graph;
+  JsonWriter json;
+  json.open_object().field("schema_version", 1).field("name", graph.name());
+  json.field("format", imported.format);
+  json.field("fingerprint", fingerprint_text(graph.fingerprint()));
+  json.field("ops", graph.size()).field("edges", graph.edge_count());
+  json.field("values", graph.value_count()).field("inputs", summary.inputs);
+  json.field("depth", summary.levels.depth).field("width", summary.levels.width);
+  json.field("components", summary.components.count).field("flops", summary.flops);
+  json.field("bytes", summary.bytes).field("given_run_times", graph.has_given_run_times());
+  json.field("given_transfers", graph.has_given_transfers());
+  json.key("measured_makespan_ns");
+  imported.measured_makespan ? json.value(*imported.measured_makespan) : json.null();
+  json.key("kinds").open_list();
+  for (const std::string& kind : graph.op_kinds()) json.value(kind);
+  json.close_list().close_object();
+  fmt::print("{}", json.text());
+}
+
+void print_info(const Imported& imported, const Summary& summary) {
+  const Graph& graph = imported.graph;
+  fmt::print("{}: {} ops, {} edges, {} levels deep, {} wide, {} component{}\n", graph.name(),
+             graph.size(), graph.edge_count(), summary.levels.depth, summary.levels.width,
+             summary.components.count, summary.components.count == 1 ? "" : "s");
+  fmt::print("  format       {}\n", imported.format);
+  fmt::print("  fingerprint  {}\n", fingerprint_text(graph.fingerprint()));
+  fmt::print("  values       {} ({} of them graph inputs), {}\n", graph.value_count(),
+             summary.inputs, bytes_to_text(summary.bytes));
+  fmt::print("  flops        {:.4g}\n", summary.flops);
+  fmt::print("  given        run times: {}, transfers: {}\n",
+             graph.has_given_run_times() ? "yes" : "no", graph.has_given_transfers() ? "yes" : "no");
+  if (imported.measured_makespan) {
+    fmt::print("  measured     makespan {}\n", to_text(*imported.measured_makespan));
+  }
+  fmt::print("  kinds        {}\n", graph.op_kinds().size());
+}
+
+Result<Imported> load(const GraphArguments& arguments) {
+  Result<Imported> imported = load_graph(
+      arguments.path, {.scale_by_machine_speed = arguments.scale_by_machine_speed});
+  if (!imported) return imported;
+  for (const std::string& warning : imported->warnings) {
+    fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.path, warning);
+  }
+  return imported;
+}
+
+int run_info(const GraphArguments& arguments) {
+  const Result<Imported> imported = load(arguments);
+  if (!imported) return report(imported.error());
+  const Summary summary = summarise(imported->graph);
+  arguments.json ? print_info_json(*imported, summary) : print_info(*imported, summary);
+  return 0;
+}
+
+int write(const Graph& graph, const std::string& path) {
+  Result<Output> output = Output::open(path);
+  if (!output) return report(output.error());
+  write_graph(graph, *output);
+  const Result<void> written = output->commit();
+  if (!written) return report(written.error());
+  if (path != "-") {
+    fmt::print(stderr, "{}: {} ops, {} edges\n", path, graph.size(), graph.edge_count());
+  }
+  return 0;
+}
+
+int run_convert(const GraphArguments& arguments) {
+  const Result<Imported> imported = load(arguments);
+  if (!imported) return report(imported.error());
+  return write(imported->graph, arguments.output);
+}
+
+int run_layered(const GraphArguments& arguments) {
+  const Result<Graph> graph = make_layered(arguments.layered);
+  if (!graph) return report(graph.error());
+  return write(*graph, arguments.output);
+}
+
+void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
+              int& exit_code) {
+  CLI::App* info = command.add_subcommand("info", "Say what a graph file holds");
+  info->footer("Example: tutti graph info model.json");
+  info->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
+  info->add_flag("--json", arguments->json, "Print the facts as JSON");
+  info->callback([arguments, &exit_code] { exit_code = run_info(*arguments); });
+}
+
+void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
+                 int& exit_code) {
+  CLI::App* convert =
+      command.add_subcommand("convert", "Convert a graph of any format to tutti's own");
+  convert->footer("Example: tutti graph convert workflow.json -o graph.json");
+  convert->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
+  convert->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
+  convert->add_flag("--scale-by-machine-speed", arguments->scale_by_machine_speed,
+                    "WfFormat: scale run times by the clock speed of the machine they ran on");
+  convert->callback([arguments, &exit_code] { exit_code = run_convert(*arguments); });
+}
+
+void add_make(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
+              int& exit_code) {
+  CLI::App* make = command.add_subcommand("make", "Make a graph of a seeded family");
+  make->require_subcommand(1);
+  CLI::App* layered = make->add_subcommand(
+      "layered", "Layers of ops, each reading a few values of the layer before");
+  layered->footer("Example: tutti graph make layered --ops 100000 --seed 7 -o graph.json");
+  LayeredSpec& spec = arguments->layered;
+  layered->add_option("--ops", spec.ops, "Number of ops")->capture_default_str();
+  layered->add_option("--width", spec.width, "Ops in a layer; 0: about the square root of --ops")
+      ->capture_default_str();
+  layered->add_option("--operands", spec.operands, "Operands of each op")->capture_default_str();
+  layered->add_option("--bytes", spec.bytes, "Bytes of each value, give or take a half")
+      ->capture_default_str();
+  layered->add_option("--flops", spec.flops, "Flops of each op, give or take a half")
+      ->capture_default_str();
+  layered->add_option("--seed", spec.seed, "Seed")->capture_default_str();
+  layered->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
+  layered->callback([arguments, &exit_code] { exit_code = run_layered(*arguments); });
+}
+
+}  // namespace
+
+void add_graph_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("graph", "Look at, convert or make graphs");
+  command->require_subcommand(1);
+  auto arguments = std::make_shared<GraphArguments>();
+  add_info(*command, arguments, exit_code);
+  add_convert(*command, arguments, exit_code);
+  add_make(*command, arguments, exit_code);
+}
+
+}  // namespace tutti

@@ -1,0 +1,122 @@
+#include "tools/inputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "tutti/base/parallel.h"
+#include "tutti/costs/file.h"
+#include "tutti/machine/preset.h"
+
+namespace tutti {
+
+void ProblemInputs::add_to(CLI::App& command) {
+  command.add_option("graph", graph, "Graph file, in any format tutti reads; - is standard input")
+      ->required();
+  command
+      .add_option("-m,--machine", machine,
+                  "Machine: a preset (tutti machine list), a machine file, or this-host")
+      ->capture_default_str();
+  command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");
+  command.add_option("--constraints", constraints,
+                     "Constraints file: memory, colocation, pins, forbidden pairs");
+  command
+      .add_option("--noise", noise,
+                  "Spread of log-normal noise on run times and transfers, such as 0.1; 0 is none")
+      ->check(CLI::Range(0.0, 10.0));
+  command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
+                   "WfFormat: scale run times by the clock speed of the machine they ran on");
+}
+
+Result<LoadedProblem> ProblemInputs::load() const {
+  LoadedProblem loaded;
+  Result<Imported> imported =
+      load_graph(graph, {.scale_by_machine_speed = scale_by_machine_speed});
+  if (!imported) return imported.error();
+  for (const std::string& warning : imported->warnings) {
+    fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
+  }
+  loaded.imported = std::make_unique<Imported>(std::move(*imported));
+  Result<Machine> loaded_machine = load_machine(machine);
+  if (!loaded_machine) return loaded_machine.error();
+  loaded.machine = std::make_unique<Machine>(std::move(*loaded_machine));
+  CostSpec spec;
+  if (!costs.empty()) {
+    Result<Source> source = Source::open(costs);
+    if (!source) return source.error();
+    Result<CostSpec> read = read_costs(*source);
+    if (!read) return read.error();
+    spec = std::move(*read);
+  }
+  if (noise >= 0) {
+    spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = noise};
+    spec.transfer_noise = spec.run_time_noise;
+    spec.kind_noise.clear();
+  }
+  Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
+  if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
+  loaded.costs = std::make_unique<Costs>(std::move(*built));
+  Constraints rules;
+  if (!constraints.empty()) {
+    Result<Source> source = Source::open(constraints);
+    if (!source) return source.error();
+    Result<Constraints> read = read_constraints(*source);
+    if (!read) return read.error();
+    rules = std::move(*read);
+  }
+  Result<Problem> problem =
+      Problem::make(loaded.imported->graph, *loaded.machine, *loaded.costs, rules);
+  if (!problem) {
+    const std::string& about = constraints.empty() ? graph : constraints;
+    return Error{problem.error().kind, about + ": " + problem.error().message};
+  }
+  loaded.problem = std::make_unique<Problem>(std::move(*problem));
+  return loaded;
+}
+
+void CommonOptions::add_to(CLI::App& command) {
+  command.add_option("--seed", seed, "Seed of all random choices")->capture_default_str();
+  command.add_option("--threads", threads, "Threads; 0 is one per usable core")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command.add_flag("--json", json, "Print the result as JSON");
+}
+
+int CommonOptions::thread_count() const { return threads > 0 ? threads : usable_cores(); }
+
+void ModelOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--model", model,
+                  "physical: slots, links, memory; released: the simulator published with Doppler")
+      ->check(CLI::IsMember({"physical", "released"}))
+      ->capture_default_str();
+  command
+      .add_option("--order", order,
+                  "Who goes first among ready ops on a device (physical model)")
+      ->check(CLI::IsMember({"priority", "fifo", "lifo", "random"}))
+      ->capture_default_str();
+}
+
+SimModel ModelOptions::sim_model() const {
+  return model == "released" ? SimModel::released : SimModel::physical;
+}
+
+ReadyOrder ModelOptions::ready_order() const {
+  if (order == "fifo") return ReadyOrder::fifo;
+  if (order == "lifo") return ReadyOrder::lifo;
+  if (order == "random") return ReadyOrder::random;
+  return ReadyOrder::priority;
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "tutti: {}\n", error.message);
+  switch (error.kind) {
+    case Error::Kind::invalid_input: return 2;
+    case Error::Kind::infeasible: return 3;
+    case Error::Kind::failed: return 1;
+  }
+  return 1;
+}
+
+bool shows_progress() { return ::isatty(STDERR_FILENO) != 0; }
+
+}  // namespace tutti

@@ -1,0 +1,66 @@
+// What most sub-commands read: a graph, a machine, costs, constraints. Also how they fail.
+
+#ifndef TUTTI_TOOLS_INPUTS_H_
+#define TUTTI_TOOLS_INPUTS_H_
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tutti/base/result.h"
+#include "tutti/graph/import/import.h"
+#include "tutti/plan/problem.h"
+#include "tutti/runtime/sim/sim.h"
+
+namespace tutti {
+
+// A Problem with everything it refers to. It may be moved: the parts stay where they are.
+struct LoadedProblem {
+  std::unique_ptr<Imported> imported;
+  std::unique_ptr<Machine> machine;
+  std::unique_ptr<Costs> costs;
+  std::unique_ptr<Problem> problem;
+};
+
+struct ProblemInputs {
+  std::string graph;
+  std::string machine = "this-host";
+  std::string costs;
+  std::string constraints;
+  double noise = -1;  // below 0: as the costs file says
+  bool scale_by_machine_speed = false;
+
+  void add_to(CLI::App& command);
+  // Warnings about the files go to standard error.
+  Result<LoadedProblem> load() const;
+};
+
+struct CommonOptions {
+  uint64_t seed = 1;
+  int threads = 0;  // 0: all usable cores
+  bool json = false;
+
+  void add_to(CLI::App& command);
+  int thread_count() const;
+};
+
+// The simulator model and ready order, as flags.
+struct ModelOptions {
+  std::string model = "physical";
+  std::string order = "priority";
+
+  void add_to(CLI::App& command);
+  SimModel sim_model() const;
+  ReadyOrder ready_order() const;
+};
+
+// Prints the sentence and gives the exit code that belongs to its kind.
+int report(const Error& error);
+
+// True if standard error is a terminal: long work may show progress there.
+bool shows_progress();
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_INPUTS_H_

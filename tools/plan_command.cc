@@ -1,0 +1,138 @@
+// tutti plan: a graph and a machine in, a checked and bounded plan out.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tools/answer.h"
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tools/table.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/output.h"
+#include "tutti/plan/check.h"
+#include "tutti/plan/file.h"
+#include "tutti/policy/registry.h"
+#include "tutti/search/auto.h"
+#include "tutti/search/judge.h"
+
+namespace tutti {
+namespace {
+
+struct PlanArguments {
+  ProblemInputs inputs;
+  ModelOptions model;
+  CommonOptions common;
+  std::string policy = "auto";
+  std::string output;
+};
+
+Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem) {
+  const SimModel model = arguments.model.sim_model();
+  if (arguments.policy == "auto") {
+    return plan_auto(problem, model, arguments.common.seed, arguments.common.thread_count());
+  }
+  const Result<const PolicyEntry*> entry = find_policy(arguments.policy);
+  if (!entry) return entry.error();
+  Result<Plan> plan = make_plan(**entry, problem, {}, arguments.common.seed);
+  if (!plan) return plan.error();
+  const Result<Duration> makespan =
+      Judge(problem, model, arguments.model.ready_order()).makespan(*plan, arguments.common.seed);
+  if (!makespan) return makespan.error();
+  AutoResult result;
+  result.makespan = *makespan;
+  result.tried.push_back({.policy = (*entry)->name, .makespan = *makespan});
+  result.plan = std::move(*plan);
+  return result;
+}
+
+void print_json(const Problem& problem, const AutoResult& result, const Bounds& bounds,
+                std::optional<Duration> single) {
+  JsonWriter json;
+  json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
+  json.field("machine", problem.machine.name()).field("policy", result.plan.provenance.policy);
+  json.field("makespan_ns", result.makespan).field("planned_makespan_ns", result.plan.planned_makespan);
+  json.field("lower_bound_ns", bounds.strongest());
+  json.field("gap", gap_to(bounds.strongest(), static_cast<double>(result.makespan.count())));
+  json.key("single_device_ns");
+  single ? json.value(*single) : json.null();
+  json.field("evaluations", result.plan.provenance.evaluations).key("tried").open_list();
+  for (const Tried& tried : result.tried) {
+    json.open_object().field("policy", tried.policy);
+    if (tried.refusal.empty()) {
+      json.field("makespan_ns", tried.makespan);
+    } else {
+      json.field("error", tried.refusal);
+    }
+    json.close_object();
+  }
+  json.close_list().close_object();
+  fmt::print("{}", json.text());
+}
+
+void print_text(const Problem& problem, const AutoResult& result, const Bounds& bounds,
+                std::optional<Duration> single) {
+  fmt::print("{}\n", answer_line(result.plan.provenance.policy, result.makespan, bounds, single));
+  std::vector<int64_t> ops(static_cast<size_t>(problem.machine.size()), 0);
+  for (const DeviceId device : result.plan.placement) ++ops[static_cast<size_t>(device.index)];
+  for (const DeviceId device : problem.machine.devices()) {
+    fmt::print("  {}: {} ops\n", problem.machine.device(device).name,
+               ops[static_cast<size_t>(device.index)]);
+  }
+  if (result.tried.size() < 2) return;
+  Table table({"tried", "makespan", "gap"});
+  for (const Tried& tried : result.tried) {
+    if (!tried.refusal.empty()) continue;
+    const auto ns = static_cast<double>(tried.makespan.count());
+    table.add({tried.policy, to_text(tried.makespan), gap_text(gap_to(bounds.strongest(), ns))});
+  }
+  fmt::print("{}", table.text());
+}
+
+int run_plan(const PlanArguments& arguments) {
+  const Result<LoadedProblem> loaded = arguments.inputs.load();
+  if (!loaded) return report(loaded.error());
+  const Problem& problem = *loaded->problem;
+  const Result<AutoResult> result = make(arguments, problem);
+  if (!result) return report(result.error());
+  const std::vector<std::string> faults = check_plan(problem, result->plan, 1);
+  if (!faults.empty()) {
+    return report(failed(fmt::format("policy {} made a plan that does not pass the check: {}",
+                                     result->plan.provenance.policy, faults[0])));
+  }
+  if (!arguments.output.empty()) {
+    const Result<void> written =
+        write_file(arguments.output, plan_to_json(result->plan, problem));
+    if (!written) return report(written.error());
+    if (arguments.output == "-") return 0;
+  }
+  const Bounds bounds = lower_bounds(problem);
+  const auto single = single_device_makespan(problem, arguments.model.sim_model());
+  if (arguments.common.json) {
+    print_json(problem, *result, bounds, single);
+  } else {
+    print_text(problem, *result, bounds, single);
+    if (!arguments.output.empty()) fmt::print("plan written to {}\n", arguments.output);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("plan", "Decide which op runs on which device, and in which order");
+  command->footer("Example: tutti plan graph.json --machine v100-8-nvlink -o plan.json");
+  auto arguments = std::make_shared<PlanArguments>();
+  arguments->inputs.add_to(*command);
+  arguments->model.add_to(*command);
+  arguments->common.add_to(*command);
+  command
+      ->add_option("--policy", arguments->policy,
+                   "A policy (tutti policies), or auto: the best of all by simulation")
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output");
+  command->callback([arguments, &exit_code] { exit_code = run_plan(*arguments); });
+}
+
+}  // namespace tutti

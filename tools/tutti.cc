@@ -1,0 +1,31 @@
+// tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
+
+#include <CLI/CLI.hpp>
+
+#include "tools/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{"tutti decides which op of a dataflow graph runs when and on which device, simulates "
+               "the result, and says how far it is from the best possible.",
+               "tutti"};
+  app.set_version_flag("--version", "tutti " TUTTI_VERSION);
+  app.require_subcommand(1);
+  app.footer("First steps:\n"
+             "  tutti graph make layered -o graph.json\n"
+             "  tutti compare graph.json --machine p100-4\n"
+             "Exit codes: 0 done, 2 bad input, 3 infeasible problem, 1 anything else.");
+  int exit_code = 0;
+  tutti::add_graph_command(app, exit_code);
+  tutti::add_machine_command(app, exit_code);
+  tutti::add_policies_command(app, exit_code);
+  tutti::add_plan_command(app, exit_code);
+  tutti::add_simulate_command(app, exit_code);
+  tutti::add_compare_command(app, exit_code);
+  tutti::add_check_command(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}

@@ -1,0 +1,281 @@
+#include "tutti/costs/costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tutti/base/check.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/costs/roofline.h"
+
+namespace tutti {
+
+class CostsBuilder {
+ public:
+  CostsBuilder(const Graph& graph, const Machine& machine, const CostSpec& spec)
+      : graph_(graph), machine_(machine), spec_(spec) {
+    costs_.graph_ = &graph;
+    costs_.machine_ = &machine;
+  }
+
+  Result<Costs> build() {
+    group_devices();
+    fill_run_times();
+    gather_given_transfers();
+    gather_kind_pairs();
+    gather_noise();
+    if (Result<void> sane = check_run_times(); !sane) return sane.error();
+    compute_fingerprint();
+    return std::move(costs_);
+  }
+
+ private:
+  // Devices of one class share kind and rates, so one column of run times serves them all.
+  void group_devices() {
+    for (const DeviceId id : machine_.devices()) {
+      const Device& device = machine_.device(id);
+      size_t found = 0;
+      while (found < examples_.size() && !same_class(machine_.device(examples_[found]), device)) {
+        ++found;
+      }
+      if (found == examples_.size()) examples_.push_back(id);
+      costs_.device_class_.push_back(static_cast<int>(found));
+      const auto kind = std::find(kinds_.begin(), kinds_.end(), device.kind);
+      costs_.device_kind_.push_back(static_cast<int>(kind - kinds_.begin()));
+      if (kind == kinds_.end()) kinds_.push_back(device.kind);
+    }
+    costs_.classes_ = examples_.size();
+    costs_.kinds_ = static_cast<int>(kinds_.size());
+  }
+
+  static bool same_class(const Device& a, const Device& b) {
+    return a.kind == b.kind && a.flops_per_s == b.flops_per_s && a.bytes_per_s == b.bytes_per_s &&
+           a.launch_overhead == b.launch_overhead &&
+           a.flops_per_s_by_dtype == b.flops_per_s_by_dtype;
+  }
+
+  void fill_run_times() {
+    costs_.run_times_.assign(static_cast<size_t>(graph_.size()) * costs_.classes_, kNever);
+    for (size_t column = 0; column < costs_.classes_; ++column) {
+      const Device& device = machine_.device(examples_[column]);
+      const KindCosts kind_costs(graph_, device, spec_);
+      const auto* given = graph_.run_time_column(graph_.device_kind_index(device.kind));
+      const auto* given_all = graph_.run_time_column(-1);
+      if (graph_.device_kind_index(device.kind) < 0) given = nullptr;
+      for (const OpId op : graph_.ops()) {
+        Duration time{-1};
+        if (!spec_.ignore_given_times) {
+          if (given != nullptr) time = (*given)[op.index];
+          if (time.count() < 0 && given_all != nullptr) time = (*given_all)[op.index];
+        }
+        if (time.count() < 0) time = kind_costs.run_time(op);
+        costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column] = time;
+      }
+    }
+  }
+
+  void gather_given_transfers() {
+    if (!graph_.has_given_transfers() || spec_.ignore_given_times) return;
+    costs_.given_.resize(kinds_.size() * kinds_.size());
+    for (size_t from = 0; from < kinds_.size(); ++from) {
+      for (size_t to = 0; to < kinds_.size(); ++to) {
+        const int from_kind = graph_.device_kind_index(kinds_[from]);
+        const int to_kind = graph_.device_kind_index(kinds_[to]);
+        auto& columns = costs_.given_[from * kinds_.size() + to];
+        for (const auto& [a, b] : {std::pair{from_kind, to_kind}, std::pair{from_kind, -1},
+                                   std::pair{-1, to_kind}, std::pair{-1, -1}}) {
+          const std::vector<Duration>* column = graph_.transfer_column(a, b);
+          if (column != nullptr && std::find(columns.begin(), columns.end(), column) == columns.end())
+            columns.push_back(column);
+        }
+      }
+    }
+  }
+
+  static bool same_shape(const Route& a, const Route& b) {
+    return std::equal(a.hops.begin(), a.hops.end(), b.hops.begin(), b.hops.end(),
+                      [](const Hop& x, const Hop& y) {
+                        return x.latency == y.latency && x.ns_per_byte == y.ns_per_byte;
+                      });
+  }
+
+  void gather_kind_pairs() {
+    for (const DeviceId from : machine_.devices()) {
+      for (const DeviceId to : machine_.devices()) {
+        if (from == to) continue;
+        if (machine_.memory_of(from) == machine_.memory_of(to)) {
+          costs_.some_share_memory_ = true;
+          continue;
+        }
+        const int from_kind = costs_.device_kind_[from.index];
+        const int to_kind = costs_.device_kind_[to.index];
+        auto& pairs = costs_.kind_pairs_;
+        auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const Costs::KindPair& candidate) {
+          return candidate.from_kind == from_kind && candidate.to_kind == to_kind;
+        });
+        if (pair == pairs.end()) {
+          pair = pairs.insert(pairs.end(), {.from_kind = from_kind, .to_kind = to_kind});
+        }
+        const Route* route = machine_.route(machine_.memory_of(from), machine_.memory_of(to));
+        TUTTI_CHECK(route != nullptr);
+        pair->count += 1;
+        for (const Hop& hop : route->hops) {
+          pair->mean_latency_ns += static_cast<double>(hop.latency.count());
+          pair->mean_ns_per_byte += hop.ns_per_byte;
+        }
+        const bool known = std::any_of(pair->routes.begin(), pair->routes.end(),
+                                       [&](const Route* other) { return same_shape(*other, *route); });
+        if (!known) pair->routes.push_back(route);
+      }
+    }
+    for (Costs::KindPair& pair : costs_.kind_pairs_) {
+      pair.mean_latency_ns /= pair.count;
+      pair.mean_ns_per_byte /= pair.count;
+    }
+  }
+
+  void gather_noise() {
+    costs_.noises_.emplace_back(spec_.transfer_noise);
+    costs_.noises_.emplace_back(spec_.run_time_noise);
+    costs_.kind_noise_.assign(graph_.op_kinds().size(), 1);
+    for (const CostSpec::KindNoise& entry : spec_.kind_noise) {
+      const auto& kinds = graph_.op_kinds();
+      const auto kind = std::find(kinds.begin(), kinds.end(), entry.kind);
+      if (kind == kinds.end()) continue;
+      costs_.kind_noise_[static_cast<size_t>(kind - kinds.begin())] =
+          static_cast<int>(costs_.noises_.size());
+      costs_.noises_.emplace_back(entry.noise);
+    }
+    costs_.has_noise_ = std::any_of(costs_.noises_.begin(), costs_.noises_.end(),
+                                    [](const Noise& noise) { return !noise.none(); });
+  }
+
+  Result<void> check_run_times() const {
+    double total = 0;
+    for (const OpId op : graph_.ops()) {
+      Duration longest{-1};
+      for (size_t column = 0; column < costs_.classes_; ++column) {
+        const Duration time =
+            costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column];
+        if (time < kNever) longest = std::max(longest, time);
+      }
+      if (longest.count() < 0) {
+        return invalid_input(fmt::format(
+            "op '{}' of kind '{}' has no run time on any device of machine '{}': give run_time_ns "
+            "in the graph, a row for its kind in a costs file (--costs), or flops and device rates",
+            graph_.op_name(op), graph_.op_kind_name(op), machine_.name()));
+      }
+      total += static_cast<double>(longest.count());
+      for (const EdgeId edge : graph_.edges(op)) total += costs_.mean_transfer_time_ns(edge);
+    }
+    if (total > static_cast<double>(kNever.count()) / 4) {
+      return invalid_input("the run times and transfers add up to more than 18 years; check the units");
+    }
+    return {};
+  }
+
+  void compute_fingerprint() {
+    Fingerprint print;
+    for (const Duration time : costs_.run_times_) print.add(static_cast<int64_t>(time.count()));
+    print.add(static_cast<int32_t>(spec_.ignore_given_times));
+    for (const Noise& noise : costs_.noises_) {
+      print.add(static_cast<int32_t>(noise.spec().model));
+      print.add(noise.spec().spread);
+      print.add(noise.spec().freedom);
+    }
+    costs_.fingerprint_ = print.value();
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const CostSpec& spec_;
+  Costs costs_;
+  std::vector<DeviceId> examples_;  // one device of each class
+  std::vector<std::string> kinds_;  // of device, in order of appearance
+};
+
+Result<Costs> Costs::build(const Graph& graph, const Machine& machine, const CostSpec& spec) {
+  return CostsBuilder(graph, machine, spec).build();
+}
+
+double Costs::mean_run_time_ns(OpId op) const {
+  double sum = 0;
+  int count = 0;
+  for (const DeviceId device : machine_->devices()) {
+    const Duration time = run_time(op, device);
+    if (time >= kNever) continue;
+    sum += static_cast<double>(time.count());
+    ++count;
+  }
+  return sum / count;
+}
+
+Duration Costs::least_run_time(OpId op) const {
+  const Duration* row = run_times_.data() + static_cast<size_t>(op.index) * classes_;
+  return *std::min_element(row, row + classes_);
+}
+
+Duration Costs::hop_time(const Hop& hop, int64_t bytes) {
+  return hop.latency + Duration(static_cast<int64_t>(
+                           std::ceil(static_cast<double>(bytes) * hop.ns_per_byte)));
+}
+
+Duration Costs::route_time(MemoryId from, MemoryId to, int64_t bytes) const {
+  if (from == to) return Duration{0};
+  const Route* route = machine_->route(from, to);
+  if (route == nullptr) return kNever;
+  Duration total{0};
+  for (const Hop& hop : route->hops) total += hop_time(hop, bytes);
+  return total;
+}
+
+std::optional<Duration> Costs::given_between(EdgeId edge, int from_kind, int to_kind) const {
+  if (given_.empty()) return std::nullopt;
+  for (const std::vector<Duration>* column :
+       given_[static_cast<size_t>(from_kind * kinds_ + to_kind)]) {
+    if ((*column)[edge.index].count() >= 0) return (*column)[edge.index];
+  }
+  return std::nullopt;
+}
+
+Duration Costs::transfer_time(EdgeId edge, DeviceId from, DeviceId to) const {
+  if (from == to) return Duration{0};
+  const MemoryId from_memory = machine_->memory_of(from);
+  const MemoryId to_memory = machine_->memory_of(to);
+  if (from_memory == to_memory) return Duration{0};
+  if (const std::optional<Duration> given = given_transfer(edge, from, to)) return *given;
+  return route_time(from_memory, to_memory, graph_->bytes(graph_->edge_value(edge)));
+}
+
+double Costs::mean_transfer_time_ns(EdgeId edge) const {
+  const auto devices = static_cast<double>(machine_->size());
+  const auto bytes = static_cast<double>(graph_->bytes(graph_->edge_value(edge)));
+  double sum = 0;
+  for (const KindPair& pair : kind_pairs_) {
+    const std::optional<Duration> given = given_between(edge, pair.from_kind, pair.to_kind);
+    sum += pair.count * (given ? static_cast<double>(given->count())
+                               : pair.mean_latency_ns + bytes * pair.mean_ns_per_byte);
+  }
+  return sum / (devices * devices);
+}
+
+Duration Costs::least_transfer_time(EdgeId edge) const {
+  if (kind_pairs_.empty() || some_share_memory_) return Duration{0};
+  const int64_t bytes = graph_->bytes(graph_->edge_value(edge));
+  Duration least = kNever;
+  for (const KindPair& pair : kind_pairs_) {
+    if (const std::optional<Duration> given = given_between(edge, pair.from_kind, pair.to_kind)) {
+      least = std::min(least, *given);
+      continue;
+    }
+    for (const Route* route : pair.routes) {
+      Duration time{0};
+      for (const Hop& hop : route->hops) time += hop_time(hop, bytes);
+      least = std::min(least, time);
+    }
+  }
+  return least;
+}
+
+}  // namespace tutti

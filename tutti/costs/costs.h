@@ -1,0 +1,145 @@
+// Costs say how long each op takes on each device and each value on each route, and how sure we
+// are. Every cost is a distribution: a mean, and Noise around it.
+//
+// A run time is, in this order: given with the op, in the cost table (kind x device kind, optionally
+// by size), or the roofline of flops and bytes against the device's rates. A device for which none
+// of the three exists cannot run the op.
+//
+// Costs are worked out once for a graph and a machine and are immutable after that.
+
+#ifndef TUTTI_COSTS_COSTS_H_
+#define TUTTI_COSTS_COSTS_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tutti/base/result.h"
+#include "tutti/base/time.h"
+#include "tutti/costs/noise.h"
+#include "tutti/graph/graph.h"
+#include "tutti/machine/machine.h"
+
+namespace tutti {
+
+// What a costs file says. See docs/formats/costs.md.
+struct CostSpec {
+  struct RunTime {
+    std::string kind;         // of op
+    std::string device_kind;  // empty: every kind of device
+    // (size, time) by ascending size; one pair of size 0 is a constant. Between sizes the time is
+    // interpolated, beyond the ends it is scaled in proportion to size.
+    std::vector<std::pair<double, double>> time_ns_by_size;
+  };
+  struct Efficiency {
+    std::string kind;
+    std::string device_kind;
+    double efficiency = 1;  // share of the peak rates that this kind of op reaches
+    std::optional<double> launch_overhead_ns{};
+  };
+  struct KindNoise {
+    std::string kind;
+    NoiseSpec noise;
+  };
+
+  std::vector<RunTime> run_times;
+  std::vector<Efficiency> efficiencies;
+  NoiseSpec run_time_noise;
+  NoiseSpec transfer_noise;
+  std::vector<KindNoise> kind_noise;
+  bool ignore_given_times = false;
+};
+
+class Costs {
+ public:
+  // Keeps references to both. Fails (invalid_input) if some op has no cost on any device, naming
+  // it, and if all times together could overflow.
+  static Result<Costs> build(const Graph& graph, const Machine& machine, const CostSpec& spec = {});
+
+  // kNever if the device cannot run the op.
+  Duration run_time(OpId op, DeviceId device) const {
+    return run_times_[static_cast<size_t>(op.index) * classes_ + device_class_[device.index]];
+  }
+  bool can_run(OpId op, DeviceId device) const { return run_time(op, device) < kNever; }
+  // Devices with the same class have the same run time for every op.
+  int device_class(DeviceId device) const { return device_class_[device.index]; }
+  int device_class_count() const { return static_cast<int>(classes_); }
+
+  // Over the devices that can run it.
+  double mean_run_time_ns(OpId op) const;
+  Duration least_run_time(OpId op) const;
+
+  // The time to move the edge's value from one device's memory to another's with nothing else on
+  // the way: given with the edge, or the route's. Zero within one memory when none is given.
+  Duration transfer_time(EdgeId edge, DeviceId from, DeviceId to) const;
+  // The same for a value that starts in a memory, as graph inputs do. Never given.
+  Duration transfer_time(ValueId value, MemoryId from, MemoryId to) const {
+    return route_time(from, to, graph_->bytes(value));
+  }
+  // The given time of that edge between those devices, if there is one. Such a transfer takes just
+  // that long and meets no other: a measured time already holds what it met.
+  std::optional<Duration> given_transfer(EdgeId edge, DeviceId from, DeviceId to) const {
+    return given_between(edge, device_kind_[from.index], device_kind_[to.index]);
+  }
+  bool has_given_transfers() const { return !given_.empty(); }
+  // True if no transfer depends on which pair of different devices it is between. (False may also
+  // mean that this was not seen.)
+  bool transfers_are_uniform() const {
+    return !some_share_memory_ &&
+           (kind_pairs_.empty() || (kind_pairs_.size() == 1 && kind_pairs_[0].routes.size() == 1));
+  }
+  // One hop, alone: latency and bytes over the slowest channel, rounded up.
+  static Duration hop_time(const Hop& hop, int64_t bytes);
+
+  // Over all ordered pairs of devices, a device with itself counting 0 (Topcuoglu et al. 2002).
+  double mean_transfer_time_ns(EdgeId edge) const;
+  // Over all pairs of different devices: no transfer of that edge is quicker.
+  Duration least_transfer_time(EdgeId edge) const;
+
+  const Noise& run_time_noise(OpId op) const {
+    return noises_[static_cast<size_t>(kind_noise_[graph_->op_kind(op).index])];
+  }
+  const Noise& transfer_noise() const { return noises_[0]; }
+  bool has_noise() const { return has_noise_; }
+
+  uint64_t fingerprint() const { return fingerprint_; }
+  const Graph& graph() const { return *graph_; }
+  const Machine& machine() const { return *machine_; }
+
+ private:
+  friend class CostsBuilder;
+
+  Duration route_time(MemoryId from, MemoryId to, int64_t bytes) const;
+  std::optional<Duration> given_between(EdgeId edge, int from_kind, int to_kind) const;
+
+  const Graph* graph_ = nullptr;
+  const Machine* machine_ = nullptr;
+  size_t classes_ = 1;
+  std::vector<int> device_class_;
+  std::vector<Duration> run_times_;  // [op][class]
+  // Given transfers: for each pair of device kinds, the columns to look in, most specific first.
+  std::vector<int> device_kind_;  // of device; the kind's number in this machine
+  int kinds_ = 0;
+  std::vector<std::vector<const std::vector<Duration>*>> given_;  // [from kind][to kind]
+  // The ordered pairs of devices with different memories, gathered by kinds: how many there are,
+  // what an ungiven transfer takes on average, and the routes that differ from each other.
+  struct KindPair {
+    int from_kind;
+    int to_kind;
+    double count = 0;
+    double mean_latency_ns = 0;
+    double mean_ns_per_byte = 0;
+    std::vector<const Route*> routes{};
+  };
+  std::vector<KindPair> kind_pairs_;
+  bool some_share_memory_ = false;  // some two devices exchange values at no cost
+  std::vector<Noise> noises_;
+  std::vector<int> kind_noise_;
+  bool has_noise_ = false;
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_COSTS_COSTS_H_

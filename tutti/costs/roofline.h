@@ -1,0 +1,46 @@
+// The run time of ops that come without one: from the cost table where it has a row for the op's
+// kind, else from the roofline of the device (Williams, Waterman, Patterson; CACM 2009):
+//
+//   overhead + max(flops / peak flop rate, bytes touched / peak byte rate) / efficiency
+
+#ifndef TUTTI_COSTS_ROOFLINE_H_
+#define TUTTI_COSTS_ROOFLINE_H_
+
+#include <vector>
+
+#include "tutti/costs/costs.h"
+
+namespace tutti {
+
+// The costs of every op kind on one device.
+class KindCosts {
+ public:
+  // Keeps references to all three.
+  KindCosts(const Graph& graph, const Device& device, const CostSpec& spec);
+
+  // kNever where neither table nor rates say anything. An op with neither flops nor bytes takes the
+  // overhead alone.
+  Duration run_time(OpId op) const;
+
+ private:
+  struct Row {
+    const CostSpec::RunTime* table = nullptr;
+    double efficiency = 1;
+    double overhead_ns = 0;
+  };
+
+  // Bytes read and written.
+  double touched_bytes(OpId op) const;
+  double peak_flops_per_s(OpId op) const;
+
+  const Graph& graph_;
+  const Device& device_;
+  std::vector<Row> rows_;  // by op kind
+};
+
+// The table's time for a size: see CostSpec::RunTime.
+double interpolate_ns(const CostSpec::RunTime& row, double size);
+
+}  // namespace tutti
+
+#endif  // TUTTI_COSTS_ROOFLINE_H_

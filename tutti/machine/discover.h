@@ -1,0 +1,16 @@
+// The machine this process runs on: its cores (cpuset), its memory (cgroup limit) and its GPUs
+// (CUDA_VISIBLE_DEVICES), as one Machine. Rates are estimates from nominal figures, to be replaced
+// by calibration.
+
+#ifndef TUTTI_MACHINE_DISCOVER_H_
+#define TUTTI_MACHINE_DISCOVER_H_
+
+#include "tutti/machine/machine.h"
+
+namespace tutti {
+
+Result<Machine> discover_machine();
+
+}  // namespace tutti
+
+#endif  // TUTTI_MACHINE_DISCOVER_H_

@@ -1,0 +1,21 @@
+// Machine files: TOML, or the same structure as JSON. See docs/formats/machine.md.
+
+#ifndef TUTTI_MACHINE_FILE_H_
+#define TUTTI_MACHINE_FILE_H_
+
+#include <string>
+
+#include "tutti/base/source.h"
+#include "tutti/machine/machine.h"
+
+namespace tutti {
+
+Result<Machine> read_machine(Source& source);
+
+// The machine as a TOML or JSON text that read_machine takes back.
+std::string machine_to_toml(const Machine& machine);
+std::string machine_to_json(const Machine& machine);
+
+}  // namespace tutti
+
+#endif  // TUTTI_MACHINE_FILE_H_

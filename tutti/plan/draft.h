@@ -1,0 +1,83 @@
+// A Draft is a plan being made, op by op. It implements State, so that Select and Place can look
+// at it, and keeps a timeline in which each op starts as soon as its operands can be there and a
+// slot is free, behind what was placed on the device before (no insertion, no link contention).
+//
+// apply and undo cost time in proportion to the op's degree. One thread uses one draft.
+
+#ifndef TUTTI_PLAN_DRAFT_H_
+#define TUTTI_PLAN_DRAFT_H_
+
+#include <span>
+#include <vector>
+
+#include "tutti/plan/plan.h"
+#include "tutti/plan/state.h"
+
+namespace tutti {
+
+class Draft : public State {
+ public:
+  // Keeps a reference to the problem.
+  explicit Draft(const Problem& problem);
+
+  const Problem& problem() const override { return problem_; }
+  Duration now() const override { return Duration{0}; }
+  std::span<const OpId> ready() const override { return ready_; }
+  DeviceId placement(OpId op) const override { return placement_[op.index]; }
+  Duration finish(OpId op) const override { return finish_[op.index]; }
+  Duration free_at(DeviceId device) const override;
+  std::span<const DeviceId> devices_for(OpId op) const override;
+  int64_t memory_left(DeviceId device) const override;
+
+  // Places a ready op on one of devices_for(op). apply starts it at earliest_start(op,
+  // device), apply_at at `start`, which must not be earlier than its operands arrive.
+  void apply(OpId op, DeviceId device);
+  void apply_at(OpId op, DeviceId device, Duration start);
+
+  // Takes back the last apply. Requires that there is one.
+  void undo();
+
+  int placed_count() const { return static_cast<int>(history_.size()); }
+  bool complete() const { return placed_count() == problem_.graph.size(); }
+  Duration start(OpId op) const { return start_[op.index]; }
+  Duration makespan() const { return makespan_; }
+
+  // Requires complete(). Priorities are planned starts; equal starts keep the order of placing.
+  Plan to_plan() const;
+
+ private:
+  struct Step {
+    OpId op;
+    int ready_position;     // where the op stood among the ready ones
+    int newly_ready;        // how many ops its placing made ready
+    int slot;               // index into slot_free_
+    Duration slot_before;
+    Duration makespan_before;
+  };
+
+  // Adds (+1) or takes back (-1) the memory that placing `op` on `device` needs and frees.
+  void account_memory(OpId op, DeviceId device, int sign);
+  int64_t memory_need(OpId op, MemoryId memory) const;
+
+  const Problem& problem_;
+  std::vector<OpId> ready_;
+  std::vector<int32_t> ready_position_;  // by op, while it is ready
+  std::vector<int32_t> missing_;       // by op: producers not placed yet, counted per edge
+  std::vector<DeviceId> placement_;    // by op
+  std::vector<Duration> start_;        // by op
+  std::vector<Duration> finish_;       // by op
+  std::vector<Duration> slot_free_;    // by slot of each device
+  std::vector<int> slot_begin_;        // by device
+  std::vector<int> group_placed_;      // by colocation group: how many members are placed
+  std::vector<Step> history_;
+  Duration makespan_{0};
+  // Memory, kept only where limits are enforced.
+  std::vector<int64_t> memory_used_;       // by memory
+  std::vector<int32_t> unplaced_readers_;  // by value: edges whose op is not placed yet
+  std::vector<int32_t> readers_in_;        // by value x memory: edges placed there
+  mutable std::vector<DeviceId> choices_;  // what devices_for returned last
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_PLAN_DRAFT_H_

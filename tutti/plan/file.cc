@@ -1,0 +1,217 @@
+#include "tutti/plan/file.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "tutti/base/fields.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/graph/names.h"
+#include "tutti/plan/spelling.h"
+
+namespace tutti {
+namespace {
+
+constexpr const char* kFormat = "tutti-plan";
+
+// Ops arrive one by one, before the header is known. What is wrong with one of them is therefore
+// kept until the header has been read: that the plan is for another graph says more.
+class PlanReader {
+ public:
+  PlanReader(std::string file, const Problem& problem)
+      : file_(std::move(file)), problem_(problem), names_(problem.graph) {
+    const auto ops = static_cast<size_t>(problem.graph.size());
+    plan_.placement.resize(ops);
+    plan_.priority.resize(ops);
+    for (const DeviceId device : problem.machine.devices()) {
+      devices_.emplace(problem.machine.device(device).name, device);
+    }
+  }
+
+  void take(const Document& item) {
+    if (wrong_op_) return;
+    Fields fields(item, file_, "an op of the plan");
+    read_op(fields);
+    if (auto done = fields.done(); !done) wrong_op_ = done.error();
+  }
+
+  Result<Plan> finish(const Document& root) {
+    Fields fields(root, file_, "the plan");
+    read_header(fields);
+    if (fields.good() && wrong_op_) return *wrong_op_;
+    if (fields.good()) check_ops(fields);
+    if (const Document* order = fields.entry("strict_order")) read_strict_order(fields, *order);
+    if (auto done = fields.done(); !done) return done.error();
+    return std::move(plan_);
+  }
+
+ private:
+  void read_op(Fields& fields) {
+    const std::string name = fields.text("op");
+    const std::string device_name = fields.text("device");
+    const int64_t priority =
+        fields.integer("priority", {.least = std::numeric_limits<int64_t>::min()});
+    const bool timed = fields.entry("start_ns") != nullptr || fields.entry("finish_ns") != nullptr;
+    Duration start{0};
+    Duration finish{0};
+    if (timed) {
+      start = Duration(fields.integer("start_ns", {.most = kNever.count()}));
+      finish = Duration(fields.integer("finish_ns", {.most = kNever.count()}));
+    }
+    if (!fields.good()) return;
+
+    const std::optional<OpId> op = names_.find(name);
+    if (!op) return fields.fail(fmt::format("the graph has no op '{}'", name));
+    const auto device = devices_.find(device_name);
+    if (device == devices_.end()) {
+      return fields.fail(fmt::format("the machine has no device '{}'", device_name));
+    }
+    if (plan_.placement[op->index].valid()) {
+      return fields.fail(fmt::format("op '{}' stands twice in the plan; remove one", name));
+    }
+    plan_.placement[op->index] = device->second;
+    plan_.priority[op->index] = priority;
+    ++op_count_;
+    if (timed && timed_count_++ == 0) {
+      plan_.start.resize(plan_.placement.size());
+      plan_.finish.resize(plan_.placement.size());
+    }
+    if (timed) {
+      plan_.start[op->index] = start;
+      plan_.finish[op->index] = finish;
+    }
+  }
+
+  void read_header(Fields& fields) {
+    if (fields.text("format") != kFormat) {
+      fields.fail(fmt::format("\"format\" must be \"{}\": this is not a plan", kFormat));
+    }
+    fields.schema_version(1);
+    fields.text("graph", "");
+    fields.text("machine", "");
+    fields.items("ops");
+    Provenance& provenance = plan_.provenance;
+    provenance.policy = fields.text("policy", "");
+    provenance.seed = read_seed(fields, "seed");
+    provenance.evaluations = fields.integer("evaluations", {.fallback = 0});
+    provenance.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
+    provenance.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
+    provenance.costs_fingerprint = read_fingerprint(fields, "costs_fingerprint");
+    plan_.planned_makespan =
+        Duration(fields.integer("planned_makespan_ns", {.fallback = 0, .most = kNever.count()}));
+    if (provenance.graph_fingerprint != problem_.graph.fingerprint()) {
+      fields.fail(fmt::format("the plan was made for another graph ({}, not {}); plan anew",
+                              fingerprint_text(provenance.graph_fingerprint),
+                              fingerprint_text(problem_.graph.fingerprint())));
+    }
+  }
+
+  void check_ops(Fields& fields) {
+    for (const OpId op : problem_.graph.ops()) {
+      if (plan_.placement[op.index].valid()) continue;
+      return fields.fail(
+          fmt::format("op '{}' is missing from the plan", problem_.graph.op_name(op)));
+    }
+    if (timed_count_ != 0 && timed_count_ != op_count_) {
+      fields.fail("either all ops have start_ns and finish_ns, or none has");
+    }
+  }
+
+  void read_strict_order(Fields& fields, const Document& order) {
+    if (order.kind != Document::Kind::object) {
+      return fields.fail_at(order, "\"strict_order\" must be a table from devices to lists of ops");
+    }
+    plan_.strict_order.resize(static_cast<size_t>(problem_.machine.size()));
+    for (size_t i = 0; i < order.items.size(); ++i) {
+      const auto device = devices_.find(order.keys[i]);
+      if (device == devices_.end()) {
+        return fields.fail_at(order.items[i],
+                              fmt::format("strict_order names the device '{}', which the machine "
+                                          "has not",
+                                          order.keys[i]));
+      }
+      if (order.items[i].kind != Document::Kind::array) {
+        return fields.fail_at(order.items[i], "each entry of strict_order must be a list of ops");
+      }
+      for (const Document& item : order.items[i].items) {
+        const std::optional<OpId> op =
+            item.kind == Document::Kind::text ? names_.find(item.text) : std::nullopt;
+        if (!op) {
+          return fields.fail_at(item, fmt::format("strict_order names '{}', which is no op of the "
+                                                  "graph",
+                                                  item.text));
+        }
+        plan_.strict_order[device->second.index].push_back(*op);
+      }
+    }
+  }
+
+  std::string file_;
+  const Problem& problem_;
+  NameIndex names_;
+  std::unordered_map<std::string, DeviceId> devices_;
+  Plan plan_{};
+  int64_t op_count_ = 0;
+  int64_t timed_count_ = 0;
+  std::optional<Error> wrong_op_;
+};
+
+void write_strict_order(const Plan& plan, const Problem& problem, JsonWriter& json) {
+  json.key("strict_order").open_object();
+  for (const DeviceId device : problem.machine.devices()) {
+    const std::vector<OpId>& order = plan.strict_order[device.index];
+    if (order.empty()) continue;
+    json.key(problem.machine.device(device).name).open_list();
+    for (const OpId op : order) json.value(problem.graph.op_name(op));
+    json.close_list();
+  }
+  json.close_object();
+}
+
+}  // namespace
+
+std::string plan_to_json(const Plan& plan, const Problem& problem) {
+  const Provenance& provenance = plan.provenance;
+  JsonWriter json;
+  json.open_object();
+  json.field("format", kFormat).field("schema_version", 1);
+  json.field("graph", problem.graph.name()).field("machine", problem.machine.name());
+  json.field("policy", provenance.policy).field("seed", seed_text(provenance.seed));
+  json.field("evaluations", provenance.evaluations);
+  json.field("graph_fingerprint", fingerprint_text(provenance.graph_fingerprint));
+  json.field("machine_fingerprint", fingerprint_text(provenance.machine_fingerprint));
+  json.field("costs_fingerprint", fingerprint_text(provenance.costs_fingerprint));
+  json.field("planned_makespan_ns", plan.planned_makespan);
+  json.key("ops").open_list();
+  for (const OpId op : problem.graph.ops()) {
+    json.open_object();
+    json.field("op", problem.graph.op_name(op));
+    json.field("device", problem.machine.device(plan.placement[op.index]).name);
+    json.field("priority", plan.priority[op.index]);
+    if (!plan.start.empty()) {
+      json.field("start_ns", plan.start[op.index]).field("finish_ns", plan.finish[op.index]);
+    }
+    json.close_object();
+  }
+  json.close_list();
+  if (!plan.strict_order.empty()) write_strict_order(plan, problem, json);
+  json.close_object();
+  return json.take();
+}
+
+Result<Plan> read_plan(Source& source, const Problem& problem) {
+  PlanReader reader(source.name(), problem);
+  const Result<Document> root =
+      read_json_streamed(source, {"ops"}, [&](std::string_view, Document&& item) -> Result<void> {
+        reader.take(item);
+        return {};
+      });
+  if (!root) return root.error();
+  return reader.finish(*root);
+}
+
+}  // namespace tutti

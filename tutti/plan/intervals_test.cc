@@ -1,0 +1,48 @@
+#include "tutti/plan/intervals.h"
+
+#include <gtest/gtest.h>
+
+#include "tutti/plan/testing.h"
+
+namespace tutti {
+namespace {
+
+using testing::ns;
+
+TEST(Intervals, AreBusyWhereEnoughOfThemRun) {
+  const std::vector<Interval> three = {{ns(0), ns(10)}, {ns(5), ns(20)}, {ns(30), ns(40)}};
+  const std::vector<Interval> one = {{ns(0), ns(20)}, {ns(30), ns(40)}};
+  const std::vector<Interval> two = {{ns(5), ns(10)}};
+  EXPECT_EQ(busy_intervals(three, 1), one);
+  EXPECT_EQ(busy_intervals(three, 2), two);
+  EXPECT_TRUE(busy_intervals(three, 3).empty());
+}
+
+TEST(Intervals, ThatTouchAreBusyWithoutAGapAndNeverTwiceAtOnce) {
+  const std::vector<Interval> touching = {{ns(10), ns(20)}, {ns(0), ns(10)}, {ns(10), ns(10)}};
+  const std::vector<Interval> whole = {{ns(0), ns(20)}};
+  EXPECT_EQ(busy_intervals(touching, 1), whole);
+  EXPECT_TRUE(busy_intervals(touching, 2).empty());
+}
+
+TEST(Intervals, LeaveGapsFromZeroToTheEndOfTime) {
+  const std::vector<Interval> apart = {{ns(5), ns(10)}, {ns(20), ns(30)}};
+  const std::vector<Interval> gaps = {{ns(0), ns(5)}, {ns(10), ns(20)}, {ns(30), kNever}};
+  EXPECT_EQ(gaps_between(apart), gaps);
+}
+
+TEST(Intervals, OverlapOnlyWhereTheyShareSomeTime) {
+  const std::vector<Interval> apart = {{ns(5), ns(10)}, {ns(20), ns(30)}};
+  EXPECT_EQ(first_overlap(apart, {ns(10), ns(20)}), std::nullopt);
+  EXPECT_EQ(first_overlap(apart, {ns(0), ns(6)}), (Interval{ns(5), ns(6)}));
+  EXPECT_EQ(first_overlap(apart, {ns(12), ns(99)}), (Interval{ns(20), ns(30)}));
+  EXPECT_EQ(first_overlap(apart, {ns(7), ns(7)}), std::nullopt);
+}
+
+TEST(Intervals, ShareALaneOnlyOneAfterAnother) {
+  const std::vector<Interval> spans = {{ns(0), ns(10)}, {ns(5), ns(15)}, {ns(10), ns(20)}};
+  EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 1, 0}));
+}
+
+}  // namespace
+}  // namespace tutti

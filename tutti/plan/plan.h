@@ -1,0 +1,42 @@
+// A Plan is a decision about a whole graph: a device for each op, a priority that says who goes
+// first when several could, and the planner's own idea of when each op runs.
+//
+// A work-conserving runtime obeys placement and priority and re-times the rest, so a plan has two
+// makespans: the planned one (planned_makespan) and that of a run. docs/formats/plan.md.
+
+#ifndef TUTTI_PLAN_PLAN_H_
+#define TUTTI_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tutti/base/id.h"
+#include "tutti/base/time.h"
+
+namespace tutti {
+
+// Where a plan comes from, so that it can be made again.
+struct Provenance {
+  std::string policy{};
+  uint64_t seed = 0;
+  int64_t evaluations = 0;
+  uint64_t graph_fingerprint = 0;
+  uint64_t machine_fingerprint = 0;
+  uint64_t costs_fingerprint = 0;
+};
+
+struct Plan {
+  std::vector<DeviceId> placement;      // by op
+  std::vector<int64_t> priority;        // by op; the smallest goes first; normally start_ns
+  std::vector<Duration> start{};        // by op: the planner's own timeline, or empty
+  std::vector<Duration> finish{};
+  // By device: the ops in the order they must start there. Empty: priority alone decides.
+  std::vector<std::vector<OpId>> strict_order{};
+  Duration planned_makespan{0};
+  Provenance provenance{};
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_PLAN_PLAN_H_

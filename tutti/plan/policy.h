@@ -1,0 +1,54 @@
+// The seam between deciding and acting. Deciding is two answers: which op next (Select), and on
+// which device (Place). Methods that do not go step by step implement Planner.
+//
+// Policies know nothing of runtimes, and runtimes see policies only through this header.
+
+#ifndef TUTTI_PLAN_POLICY_H_
+#define TUTTI_PLAN_POLICY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tutti/plan/plan.h"
+#include "tutti/plan/state.h"
+
+namespace tutti {
+
+class Select {
+ public:
+  virtual ~Select() = default;
+  // Returns one of state.ready(), which is never empty here; or none, which means "nothing now"
+  // and is only allowed during a run.
+  virtual std::optional<OpId> select(const State& state) = 0;
+};
+
+class Place {
+ public:
+  virtual ~Place() = default;
+  // Returns one of state.devices_for(op), which is never empty here.
+  virtual DeviceId place(const State& state, OpId op) = 0;
+};
+
+struct Policy {
+  std::unique_ptr<Select> select;
+  std::unique_ptr<Place> place;
+};
+
+// How much a planner may spend. Under a count the same seed gives the same plan.
+struct Budget {
+  std::optional<std::chrono::milliseconds> wall_clock{};
+  std::optional<int64_t> evaluations{};
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  // Fails (infeasible) with a sentence if it finds no plan that obeys the problem.
+  virtual Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) = 0;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_PLAN_POLICY_H_

@@ -1,0 +1,300 @@
+#include "tutti/plan/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "tutti/graph/names.h"
+
+namespace tutti {
+
+// Resolves names and turns the constraints into tables by id.
+class ProblemBuilder {
+ public:
+  ProblemBuilder(const Graph& graph, const Machine& machine, const Costs& costs,
+                 const Constraints& constraints)
+      : constraints_(constraints), problem_(graph, machine, costs) {}
+
+  Result<Problem> build() {
+    allow_what_costs_allow();
+    if (!constraints_.colocations.empty() || !constraints_.pins.empty() || forbids_by_op()) {
+      names_.emplace(problem_.graph);
+    }
+    for (const auto& pin : constraints_.pins) apply_pin(pin);
+    for (const auto& rule : constraints_.forbidden) apply_forbidden(rule);
+    for (const auto& group : constraints_.colocations) join(group);
+    gather_groups();
+    limit_memories();
+    place_inputs();
+    if (!error_) require_a_device();
+    if (error_) return *error_;
+    tabulate_choices();
+    return std::move(problem_);
+  }
+
+ private:
+  using Mask = std::vector<bool>;  // by device
+
+  void fail(Error error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  bool forbids_by_op() const {
+    return std::any_of(constraints_.forbidden.begin(), constraints_.forbidden.end(),
+                       [](const Constraints::Forbidden& rule) { return !rule.op.empty(); });
+  }
+
+  // Masks are kept once per distinct set: a million ops usually share one.
+  int intern(const Mask& mask) {
+    const auto [entry, added] = mask_index_.try_emplace(mask, static_cast<int>(masks_.size()));
+    if (added) masks_.push_back(mask);
+    return entry->second;
+  }
+
+  void allow_what_costs_allow() {
+    const auto devices = static_cast<size_t>(problem_.machine.size());
+    const Costs& costs = problem_.costs;
+    // By class first: a machine has few of them.
+    std::map<std::vector<bool>, int> by_class;
+    mask_of_.resize(static_cast<size_t>(problem_.graph.size()));
+    std::vector<DeviceId> example(static_cast<size_t>(costs.device_class_count()));
+    for (const DeviceId device : problem_.machine.devices()) {
+      example[static_cast<size_t>(costs.device_class(device))] = device;
+    }
+    std::vector<bool> able(example.size());
+    for (const OpId op : problem_.graph.ops()) {
+      for (size_t i = 0; i < example.size(); ++i) able[i] = costs.can_run(op, example[i]);
+      auto known = by_class.find(able);
+      if (known == by_class.end()) {
+        Mask mask(devices);
+        for (const DeviceId device : problem_.machine.devices()) {
+          mask[static_cast<size_t>(device.index)] =
+              able[static_cast<size_t>(costs.device_class(device))];
+        }
+        known = by_class.emplace(able, intern(mask)).first;
+      }
+      mask_of_[static_cast<size_t>(op.index)] = known->second;
+    }
+  }
+
+  std::optional<OpId> find_op(const std::string& name) {
+    const std::optional<OpId> op = names_->find(name);
+    if (!op) {
+      fail(invalid_input(fmt::format("the constraints name op '{}', which graph '{}' does not have",
+                                     name, problem_.graph.name())));
+    }
+    return op;
+  }
+
+  std::optional<DeviceId> find_device(const std::string& name) {
+    const std::optional<DeviceId> device = problem_.machine.find_device(name);
+    if (!device) {
+      fail(invalid_input(
+          fmt::format("the constraints name device '{}', which machine '{}' does not have", name,
+                      problem_.machine.name())));
+    }
+    return device;
+  }
+
+  void restrict_to(OpId op, const Mask& allowed) {
+    Mask mask = masks_[static_cast<size_t>(mask_of_[static_cast<size_t>(op.index)])];
+    for (size_t i = 0; i < mask.size(); ++i) mask[i] = mask[i] && allowed[i];
+    mask_of_[static_cast<size_t>(op.index)] = intern(mask);
+  }
+
+  void apply_pin(const Constraints::Pin& pin) {
+    const std::optional<OpId> op = find_op(pin.op);
+    Mask allowed(static_cast<size_t>(problem_.machine.size()));
+    for (const std::string& name : pin.devices) {
+      if (const auto device = find_device(name)) allowed[static_cast<size_t>(device->index)] = true;
+    }
+    if (op) restrict_to(*op, allowed);
+  }
+
+  void apply_forbidden(const Constraints::Forbidden& rule) {
+    Mask allowed(static_cast<size_t>(problem_.machine.size()), true);
+    if (!rule.device.empty()) {
+      if (const auto device = find_device(rule.device)) {
+        allowed[static_cast<size_t>(device->index)] = false;
+      }
+    }
+    for (const DeviceId device : problem_.machine.devices()) {
+      if (!rule.device_kind.empty() && problem_.machine.device(device).kind == rule.device_kind) {
+        allowed[static_cast<size_t>(device.index)] = false;
+      }
+    }
+    if (!rule.op.empty()) {
+      if (const auto op = find_op(rule.op)) restrict_to(*op, allowed);
+      return;
+    }
+    for (const OpId op : problem_.graph.ops()) {
+      if (rule.op_kind.empty() || problem_.graph.op_kind_name(op) == rule.op_kind) {
+        restrict_to(op, allowed);
+      }
+    }
+  }
+
+  // Union of groups that share an op, by the smallest op of each.
+  int32_t root(int32_t op) {
+    while (parent_[static_cast<size_t>(op)] != op) op = parent_[static_cast<size_t>(op)];
+    return op;
+  }
+
+  void join(const std::vector<std::string>& group) {
+    if (parent_.empty()) {
+      parent_.resize(static_cast<size_t>(problem_.graph.size()));
+      std::iota(parent_.begin(), parent_.end(), 0);
+    }
+    std::optional<OpId> first;
+    for (const std::string& name : group) {
+      const std::optional<OpId> op = find_op(name);
+      if (!op) return;
+      if (!first) first = op;
+      const int32_t a = root(first->index);
+      const int32_t b = root(op->index);
+      parent_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+    }
+  }
+
+  void gather_groups() {
+    if (parent_.empty() || error_) return;
+    std::map<int32_t, std::vector<OpId>> members;
+    for (const OpId op : problem_.graph.ops()) members[root(op.index)].push_back(op);
+    problem_.group_of_.assign(static_cast<size_t>(problem_.graph.size()), -1);
+    for (auto& [first, ops] : members) {
+      if (ops.size() < 2) continue;
+      Mask shared(static_cast<size_t>(problem_.machine.size()), true);
+      for (const OpId op : ops) {
+        const Mask& own = masks_[static_cast<size_t>(mask_of_[static_cast<size_t>(op.index)])];
+        for (size_t i = 0; i < shared.size(); ++i) shared[i] = shared[i] && own[i];
+      }
+      for (const OpId op : ops) {
+        mask_of_[static_cast<size_t>(op.index)] = intern(shared);
+        problem_.group_of_[static_cast<size_t>(op.index)] =
+            static_cast<int32_t>(problem_.groups_.size());
+      }
+      problem_.groups_.push_back(std::move(ops));
+    }
+  }
+
+  void limit_memories() {
+    const Machine& machine = problem_.machine;
+    for (int32_t i = 0; i < machine.memory_count(); ++i) {
+      problem_.memory_limits_.push_back(
+          constraints_.memory ? machine.memory(MemoryId{i}).capacity_bytes : kUnlimitedBytes);
+    }
+    for (const auto& limit : constraints_.memory_limits) {
+      bool found = false;
+      for (int32_t i = 0; i < machine.memory_count(); ++i) {
+        if (machine.memory(MemoryId{i}).name != limit.memory) continue;
+        found = true;
+        if (constraints_.memory) problem_.memory_limits_[static_cast<size_t>(i)] = limit.bytes;
+      }
+      if (!found) {
+        fail(invalid_input(
+            fmt::format("the constraints limit memory '{}', which machine '{}' does not have",
+                        limit.memory, machine.name())));
+      }
+    }
+    problem_.has_memory_limits_ =
+        std::any_of(problem_.memory_limits_.begin(), problem_.memory_limits_.end(),
+                    [](int64_t bytes) { return bytes != kUnlimitedBytes; });
+  }
+
+  void place_inputs() {
+    const Graph& graph = problem_.graph;
+    for (const ValueId value : graph.values()) {
+      if (graph.producer(value).valid()) continue;
+      const Residence& residence = graph.residence(value);
+      if (residence.where == Residence::Where::host) {
+        problem_.homes_.emplace_back(value, problem_.machine.host_memory());
+      } else if (residence.where == Residence::Where::device) {
+        const std::optional<DeviceId> device = problem_.machine.find_device(residence.device);
+        if (!device) {
+          fail(invalid_input(
+              fmt::format("input '{}' is on device '{}', which machine '{}' does not "
+                          "have; choose another machine or mend the graph",
+                          graph.value_name(value), residence.device, problem_.machine.name())));
+          return;
+        }
+        problem_.homes_.emplace_back(value, problem_.machine.memory_of(*device));
+      }
+    }
+    forbid_unreachable();
+  }
+
+  // A device that an input's home does not reach cannot run the input's readers.
+  void forbid_unreachable() {
+    for (const auto& [value, home] : problem_.homes_) {
+      Mask allowed(static_cast<size_t>(problem_.machine.size()));
+      bool all = true;
+      for (const DeviceId device : problem_.machine.devices()) {
+        const bool reached =
+            problem_.machine.route(home, problem_.machine.memory_of(device)) != nullptr;
+        allowed[static_cast<size_t>(device.index)] = reached;
+        all = all && reached;
+      }
+      if (all) continue;
+      for (const EdgeId edge : problem_.graph.consumers(value)) {
+        restrict_to(problem_.graph.edge_to(edge), allowed);
+      }
+    }
+  }
+
+  void require_a_device() {
+    for (const OpId op : problem_.graph.ops()) {
+      const Mask& mask = masks_[static_cast<size_t>(mask_of_[static_cast<size_t>(op.index)])];
+      if (std::find(mask.begin(), mask.end(), true) != mask.end()) continue;
+      fail(infeasible(fmt::format(
+          "op '{}' is left without a device: pins, forbidden pairs, colocation and costs together "
+          "exclude every device of machine '{}'",
+          problem_.graph.op_name(op), problem_.machine.name())));
+      return;
+    }
+  }
+
+  void tabulate_choices() {
+    for (const Mask& mask : masks_) {
+      std::vector<DeviceId> devices;
+      for (size_t i = 0; i < mask.size(); ++i) {
+        if (mask[i]) devices.push_back(DeviceId{static_cast<int32_t>(i)});
+      }
+      problem_.choices_.push_back(std::move(devices));
+    }
+    const bool one_for_all = std::all_of(mask_of_.begin(), mask_of_.end(),
+                                         [&](int mask) { return mask == mask_of_.front(); });
+    if (mask_of_.empty() || (one_for_all && mask_of_.front() == 0)) return;
+    problem_.choice_of_.assign(mask_of_.begin(), mask_of_.end());
+  }
+
+  const Constraints& constraints_;
+  Problem problem_;
+  std::optional<NameIndex> names_;
+  std::vector<Mask> masks_;
+  std::map<Mask, int> mask_index_;
+  std::vector<int> mask_of_;  // by op
+  std::vector<int32_t> parent_;
+  std::optional<Error> error_;
+};
+
+Result<Problem> Problem::make(const Graph& graph, const Machine& machine, const Costs& costs,
+                              const Constraints& constraints) {
+  return ProblemBuilder(graph, machine, costs, constraints).build();
+}
+
+bool Problem::allows(OpId op, DeviceId device) const {
+  const std::span<const DeviceId> devices = devices_for(op);
+  return std::binary_search(devices.begin(), devices.end(), device);
+}
+
+MemoryId Problem::home(ValueId input) const {
+  const auto found = std::lower_bound(
+      homes_.begin(), homes_.end(), input,
+      [](const std::pair<ValueId, MemoryId>& entry, ValueId id) { return entry.first < id; });
+  return found != homes_.end() && found->first == input ? found->second : MemoryId{};
+}
+
+}  // namespace tutti

@@ -1,0 +1,70 @@
+// A Problem is everything a policy may know before the run: the graph, the machine, what things
+// cost, and what a plan must obey. All are immutable, so any number of threads may read it.
+
+#ifndef TUTTI_PLAN_PROBLEM_H_
+#define TUTTI_PLAN_PROBLEM_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tutti/base/result.h"
+#include "tutti/costs/costs.h"
+#include "tutti/graph/graph.h"
+#include "tutti/machine/machine.h"
+#include "tutti/plan/constraints.h"
+
+namespace tutti {
+
+// What a plan is judged by. Makespan: the time from the start to the end of the last op.
+enum class Objective : uint8_t { makespan };
+
+class Problem {
+ public:
+  // Keeps references to graph, machine and costs. Fails (invalid_input) on names that do not
+  // exist, and (infeasible) if some op is left without a device.
+  static Result<Problem> make(const Graph& graph, const Machine& machine, const Costs& costs,
+                              const Constraints& constraints = {});
+
+  const Graph& graph;
+  const Machine& machine;
+  const Costs& costs;
+  Objective objective = Objective::makespan;
+
+  // The devices that may run the op, by id, never none: those that can run it, less what pins and
+  // forbidden pairs take away, for every op of its colocation group. State::devices_for is
+  // stricter: it also knows what is placed already and how much memory is left.
+  std::span<const DeviceId> devices_for(OpId op) const {
+    return choices_[choice_of_.empty() ? 0 : static_cast<size_t>(choice_of_[op.index])];
+  }
+  bool allows(OpId op, DeviceId device) const;
+
+  // The colocation group of an op, or -1; members() lists a group by ascending op.
+  int colocation_group(OpId op) const { return group_of_.empty() ? -1 : group_of_[op.index]; }
+  int colocation_group_count() const { return static_cast<int>(groups_.size()); }
+  std::span<const OpId> members(int group) const { return groups_[static_cast<size_t>(group)]; }
+
+  // kUnlimitedBytes where nothing is enforced.
+  int64_t memory_limit(MemoryId memory) const { return memory_limits_[memory.index]; }
+  bool has_memory_limits() const { return has_memory_limits_; }
+
+  // Where a graph input is at the start: an invalid id means in every memory.
+  MemoryId home(ValueId input) const;
+
+ private:
+  friend class ProblemBuilder;
+  Problem(const Graph& g, const Machine& m, const Costs& c) : graph(g), machine(m), costs(c) {}
+
+  std::vector<std::vector<DeviceId>> choices_;  // distinct lists of devices
+  std::vector<int32_t> choice_of_;              // by op; empty: the first list for all
+  std::vector<int32_t> group_of_;               // by op; empty: no groups
+  std::vector<std::vector<OpId>> groups_;
+  std::vector<int64_t> memory_limits_;
+  bool has_memory_limits_ = false;
+  std::vector<std::pair<ValueId, MemoryId>> homes_;  // inputs that are not everywhere
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_PLAN_PROBLEM_H_

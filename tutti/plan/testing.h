@@ -1,0 +1,123 @@
+// The small world that the tests of plans and traces share, so that every number in them can be
+// checked by hand:
+//
+//   x (at the host) -> a -> b -> d -> e      a, b on gpu0; c, d on gpu1; e on cpu0
+//   w (a weight) ----> a -> c -> d           every value has 100 bytes, the weight 50
+//
+// Ops take 100 ns on a gpu and 400 ns on the cpu. The host's memory is joined to each gpu by a link
+// of 10 ns and 1 byte per ns: a hop of 100 bytes takes 110 ns, from gpu to gpu are two hops.
+
+#ifndef TUTTI_PLAN_TESTING_H_
+#define TUTTI_PLAN_TESTING_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tutti/graph/builder.h"
+#include "tutti/plan/plan.h"
+#include "tutti/plan/problem.h"
+
+namespace tutti::testing {
+
+inline constexpr Duration ns(int64_t count) {
+  return Duration(count);
+}
+
+// Keeps alive what a Problem refers to.
+class World {
+ public:
+  World(Graph graph, MachineSpec machine, const Constraints& constraints = {})
+      : graph_(std::make_unique<Graph>(std::move(graph))),
+        machine_(std::make_unique<Machine>(Machine::build(std::move(machine)).value())),
+        costs_(std::make_unique<Costs>(Costs::build(*graph_, *machine_).value())),
+        problem_(std::make_unique<Problem>(
+            Problem::make(*graph_, *machine_, *costs_, constraints).value())) {}
+
+  const Problem& problem() const { return *problem_; }
+
+ private:
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Machine> machine_;
+  std::unique_ptr<Costs> costs_;
+  std::unique_ptr<Problem> problem_;
+};
+
+struct SmallGraph {
+  std::string name = "small";
+  int64_t transient_bytes = 0;          // of every op
+  std::vector<GivenTransfer> into_c{};  // given for the edge from a to c
+  Residence x{Residence::Where::host, ""};
+};
+
+inline Graph small_graph(const SmallGraph& options = {}) {
+  GraphBuilder builder(options.name);
+  const ValueId x =
+      builder.add_input({.value = {.name = "x", .bytes = 100}, .residence = options.x});
+  const ValueId w = builder.add_input({.value = {.name = "w", .bytes = 50}, .weight = true});
+  const std::vector<ValueSpec> output = {{.bytes = 100}};
+  const std::vector<GivenTime> times = {{"gpu", ns(100)}, {"cpu", ns(400)}};
+  const auto add = [&](const char* name, const std::vector<ValueId>& operands) {
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "work",
+                                    .operands = operands,
+                                    .outputs = output,
+                                    .transient_bytes = options.transient_bytes,
+                                    .run_times = times});
+    return builder.outputs(op).front();
+  };
+  const ValueId a = add("a", {x, w});
+  const ValueId b = add("b", {a});
+  const EdgeId into_c{builder.edge_count()};
+  const ValueId c = add("c", {a});
+  for (const GivenTransfer& given : options.into_c) builder.give_transfer(into_c, given);
+  const ValueId d = add("d", {b, c});
+  add("e", {d});
+  return std::move(builder).build().value();
+}
+
+inline MachineSpec small_machine(Sharing sharing = Sharing::exclusive) {
+  MachineSpec spec;
+  spec.name = "two-gpus";
+  spec.hosts = {{.name = "host"}};
+  spec.devices.push_back({.device = {.name = "gpu0", .kind = "gpu"}});
+  spec.devices.push_back({.device = {.name = "gpu1", .kind = "gpu"}});
+  spec.devices.push_back(
+      {.device = {.name = "cpu0", .kind = "cpu", .slots = 2}, .uses_host_memory = true});
+  for (const char* gpu : {"gpu0", "gpu1"}) {
+    MachineSpec::LinkSpec link;
+    link.name = std::string("to-") + gpu;
+    link.ends[0] = "host";
+    link.ends[1] = gpu;
+    link.latency = ns(10);
+    link.bytes_per_s = 1e9;
+    link.sharing = sharing;
+    spec.links.push_back(link);
+  }
+  return spec;
+}
+
+inline constexpr OpId kA{0}, kB{1}, kC{2}, kD{3}, kE{4};
+inline constexpr DeviceId kGpu0{0}, kGpu1{1}, kCpu0{2};
+
+inline Plan small_plan(const Problem& problem) {
+  Plan plan;
+  plan.placement = {kGpu0, kGpu0, kGpu1, kGpu1, kCpu0};
+  plan.start = {ns(110), ns(210), ns(430), ns(530), ns(740)};
+  plan.finish = {ns(210), ns(310), ns(530), ns(630), ns(1140)};
+  for (const Duration start : plan.start) plan.priority.push_back(start.count());
+  plan.strict_order = {{kA, kB}, {kC, kD}, {kE}};
+  plan.planned_makespan = ns(1140);
+  plan.provenance = {.policy = "by hand",
+                     .seed = UINT64_MAX,
+                     .evaluations = 7,
+                     .graph_fingerprint = problem.graph.fingerprint(),
+                     .machine_fingerprint = problem.machine.fingerprint(),
+                     .costs_fingerprint = problem.costs.fingerprint()};
+  return plan;
+}
+
+}  // namespace tutti::testing
+
+#endif  // TUTTI_PLAN_TESTING_H_

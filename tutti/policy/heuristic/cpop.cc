@@ -1,0 +1,101 @@
+#include "tutti/policy/heuristic/cpop.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "tutti/policy/insertion.h"
+#include "tutti/policy/ranks.h"
+
+namespace tutti {
+namespace {
+
+// The critical path: from the entry op of the highest priority, always on to a reader whose
+// priority is as high. Ranks are sums of doubles in different orders, hence the tolerance.
+std::vector<bool> critical_path(const Problem& problem, const std::vector<double>& priority) {
+  const Graph& graph = problem.graph;
+  std::vector<bool> on_path(static_cast<size_t>(graph.size()), false);
+  OpId next{};
+  for (const OpId op : graph.ops()) {
+    const bool entry = std::none_of(
+        graph.operands(op).begin(), graph.operands(op).end(),
+        [&](ValueId value) { return graph.producer(value).valid(); });
+    if (entry && (!next.valid() || priority[op.index] > priority[next.index])) next = op;
+  }
+  while (next.valid()) {
+    on_path[static_cast<size_t>(next.index)] = true;
+    const double wanted = priority[next.index] * (1 - 1e-9);
+    OpId following{};
+    for (const ValueId value : graph.outputs(next)) {
+      for (const EdgeId edge : graph.consumers(value)) {
+        const OpId reader = graph.edge_to(edge);
+        if (priority[reader.index] >= wanted && (!following.valid() || reader < following)) {
+          following = reader;
+        }
+      }
+    }
+    next = following;
+  }
+  return on_path;
+}
+
+// The device that may run most of the path, and among those runs it quickest.
+DeviceId path_device(const Problem& problem, const std::vector<bool>& on_path) {
+  DeviceId best{};
+  std::pair<int64_t, Duration> best_cost{};
+  for (const DeviceId device : problem.machine.devices()) {
+    std::pair<int64_t, Duration> cost{0, Duration{0}};
+    for (const OpId op : problem.graph.ops()) {
+      if (!on_path[static_cast<size_t>(op.index)]) continue;
+      if (problem.allows(op, device)) {
+        cost.second += problem.costs.run_time(op, device);
+      } else {
+        ++cost.first;
+      }
+    }
+    if (!best.valid() || cost < best_cost) {
+      best = device;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<Plan> Cpop::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+  const Graph& graph = problem.graph;
+  std::vector<double> priority = upward_ranks(problem, EdgeWeight::all_pairs);
+  const std::vector<double> downward = downward_ranks(problem, EdgeWeight::all_pairs);
+  for (size_t i = 0; i < priority.size(); ++i) priority[i] += downward[i];
+  const std::vector<bool> on_path = critical_path(problem, priority);
+  const DeviceId chosen = path_device(problem, on_path);
+
+  const auto later = [&](OpId a, OpId b) {
+    return std::pair{priority[a.index], -a.index} < std::pair{priority[b.index], -b.index};
+  };
+  std::priority_queue<OpId, std::vector<OpId>, decltype(later)> ready(later);
+  std::vector<int32_t> missing(static_cast<size_t>(graph.size()), 0);
+  for (const OpId op : graph.ops()) {
+    for (const EdgeId edge : graph.edges(op)) missing[op.index] += graph.edge_from(edge).valid();
+    if (missing[op.index] == 0) ready.push(op);
+  }
+  InsertionSchedule schedule(problem);
+  while (!ready.empty()) {
+    const OpId op = ready.top();
+    ready.pop();
+    const bool follow_path = on_path[static_cast<size_t>(op.index)] &&
+                             problem.colocation_group(op) < 0 && problem.allows(op, chosen);
+    schedule.place(op, follow_path ? schedule.best_on(op, chosen) : schedule.best(op));
+    for (const ValueId value : graph.outputs(op)) {
+      for (const EdgeId edge : graph.consumers(value)) {
+        const OpId reader = graph.edge_to(edge);
+        if (--missing[reader.index] == 0) ready.push(reader);
+      }
+    }
+  }
+  return std::move(schedule).to_plan();
+}
+
+}  // namespace tutti

@@ -1,0 +1,70 @@
+#include "tutti/policy/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+
+int64_t working_set_bytes(const Graph& graph, OpId op) {
+  int64_t bytes = graph.transient_bytes(op);
+  for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
+  std::vector<ValueId> operands(graph.operands(op).begin(), graph.operands(op).end());
+  std::sort(operands.begin(), operands.end());
+  operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+  for (const ValueId value : operands) bytes += graph.bytes(value);
+  return bytes;
+}
+
+Error no_room_for(const State& state, OpId op) {
+  const Problem& problem = state.problem();
+  DeviceId roomiest = problem.devices_for(op).front();
+  for (const DeviceId device : problem.devices_for(op)) {
+    if (state.memory_left(device) > state.memory_left(roomiest)) roomiest = device;
+  }
+  return infeasible(fmt::format(
+      "op '{}' works on {} but fits on no device it may use: the roomiest, '{}', has {} left of {}; "
+      "allow more memory or devices",
+      problem.graph.op_name(op), bytes_to_text(working_set_bytes(problem.graph, op)),
+      problem.machine.device(roomiest).name, bytes_to_text(state.memory_left(roomiest)),
+      bytes_to_text(problem.memory_limit(problem.machine.memory_of(roomiest)))));
+}
+
+Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& placement) {
+  if (!problem.has_memory_limits()) return {};
+  const Graph& graph = problem.graph;
+  const auto memories = static_cast<size_t>(problem.machine.memory_count());
+  std::vector<int64_t> weights(memories, 0);
+  std::vector<int64_t> largest(memories, 0);
+  std::vector<ValueId> counted(memories);
+  for (const ValueId value : graph.values()) {
+    if (graph.producer(value).valid() || !graph.is_weight(value)) continue;
+    for (const EdgeId edge : graph.consumers(value)) {
+      const auto memory = static_cast<size_t>(
+          problem.machine.memory_of(placement[graph.edge_to(edge).index]).index);
+      if (counted[memory] == value) continue;
+      counted[memory] = value;
+      weights[memory] += graph.bytes(value);
+    }
+  }
+  for (const OpId op : graph.ops()) {
+    const auto memory = static_cast<size_t>(problem.machine.memory_of(placement[op.index]).index);
+    int64_t bytes = working_set_bytes(graph, op);
+    for (const ValueId value : graph.operands(op)) {
+      if (!graph.producer(value).valid() && graph.is_weight(value)) bytes -= graph.bytes(value);
+    }
+    largest[memory] = std::max(largest[memory], bytes);
+  }
+  for (size_t i = 0; i < memories; ++i) {
+    const MemoryId memory{static_cast<int32_t>(i)};
+    const int64_t limit = problem.memory_limit(memory);
+    if (limit == kUnlimitedBytes || weights[i] + largest[i] <= limit) continue;
+    return infeasible(fmt::format(
+        "this policy does not plan for memory, and its plan needs {} bytes more than memory '{}' "
+        "has; use a policy that does, such as critical_path, or allow more",
+        weights[i] + largest[i] - limit, problem.machine.memory(memory).name));
+  }
+  return {};
+}
+
+}  // namespace tutti

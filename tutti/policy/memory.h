@@ -1,0 +1,25 @@
+// What policies say when memory is short. A policy that does not know how to obey a limit looks at
+// its finished placement with require_room and refuses rather than emit a plan that cannot run.
+
+#ifndef TUTTI_POLICY_MEMORY_H_
+#define TUTTI_POLICY_MEMORY_H_
+
+#include <vector>
+
+#include "tutti/plan/state.h"
+
+namespace tutti {
+
+// The sentence for a ready op that fits on no device: the roomiest one and how many bytes lack.
+Error no_room_for(const State& state, OpId op);
+
+// Fails (infeasible) if the weights read in some memory and the largest op placed there exceed its
+// limit: no order of the ops could run such a placement.
+Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& placement);
+
+// Bytes an op needs at once: operands, outputs and transient memory.
+int64_t working_set_bytes(const Graph& graph, OpId op);
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_MEMORY_H_

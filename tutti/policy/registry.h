@@ -1,0 +1,38 @@
+// The policies and planners that tutti knows by name. One visible table: a new policy is a file in
+// its folder and a row in registry.cc.
+
+#ifndef TUTTI_POLICY_REGISTRY_H_
+#define TUTTI_POLICY_REGISTRY_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/plan/policy.h"
+#include "tutti/policy/list_planner.h"
+
+namespace tutti {
+
+struct PolicyEntry {
+  std::string name;
+  std::string what;    // one line for `tutti policies`
+  std::string source;  // the paper it follows, if any
+  bool seeded = false;  // different seeds may give different plans
+  std::function<std::unique_ptr<Planner>()> make_planner;
+  MakePolicy make_policy{};  // empty: it plans ahead and cannot be asked during a run
+};
+
+const std::vector<PolicyEntry>& policy_registry();
+
+// Fails with a sentence that lists the names there are.
+Result<const PolicyEntry*> find_policy(std::string_view name);
+
+// Plans with a policy of the registry and fills in the provenance.
+Result<Plan> make_plan(const PolicyEntry& entry, const Problem& problem, const Budget& budget,
+                       uint64_t seed);
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_REGISTRY_H_

@@ -1,0 +1,349 @@
+#include "tutti/runtime/sim/physical.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "tutti/base/check.h"
+#include "tutti/runtime/sim/draws.h"
+#include "tutti/runtime/sim/online_state.h"
+
+namespace tutti {
+PhysicalSimulator::PhysicalSimulator(const Problem& problem)
+    : problem_(problem),
+      memories_(static_cast<size_t>(problem.machine.memory_count())),
+      channels_(problem.machine),
+      flows_(problem.machine),
+      ledger_(problem) {
+  const Graph& graph = problem.graph;
+  for (const DeviceId device : problem.machine.devices()) {
+    device_memory_.push_back(problem.machine.memory_of(device));
+  }
+  producer_edges_.assign(static_cast<size_t>(graph.size()), 0);
+  for (const OpId op : graph.ops()) {
+    for (const EdgeId edge : graph.edges(op)) {
+      producer_edges_[op.index] += graph.edge_from(edge).valid();
+    }
+  }
+  for (const ValueId value : graph.values()) {
+    if (graph.producer(value).valid()) continue;
+    const MemoryId home = problem.home(value);
+    if (home.valid()) homed_inputs_.emplace_back(value, home);
+  }
+  const auto devices = static_cast<size_t>(problem.machine.size());
+  waiting_.resize(devices);
+  free_slots_.resize(devices);
+  running_.resize(devices);
+  waiting_for_room_.resize(memories_);
+}
+
+void PhysicalSimulator::reset(const SimOptions& options) {
+  const auto ops = static_cast<size_t>(problem_.graph.size());
+  const auto devices = static_cast<size_t>(problem_.machine.size());
+  options_ = options;
+  now_ = Duration{0};
+  turn_ = 0;
+  flow_event_ = kNever;
+  unfinished_ = problem_.graph.size();
+  overfull_ = false;
+  events_.clear();
+  transfers_.clear();
+  undecided_.clear();
+  put_aside_.clear();
+  marked_devices_.clear();
+  marked_.assign(devices, false);
+  next_in_order_.assign(devices, 0);
+  backlog_.assign(devices, Duration{0});
+  device_of_.assign(ops, DeviceId{});
+  absent_ = producer_edges_;
+  start_.resize(ops);
+  finish_.assign(ops, Duration{0});
+  slot_of_.resize(ops);
+  presence_.assign(static_cast<size_t>(problem_.graph.value_count()) * memories_,
+                   Presence::absent);
+  for (std::vector<int32_t>& waiting : waiting_for_room_) waiting.clear();
+  room_waiters_ = 0;
+  for (size_t device = 0; device < devices; ++device) {
+    waiting_[device].clear();
+    running_[device].clear();
+    const int slots = problem_.machine.device(DeviceId{static_cast<int32_t>(device)}).slots;
+    free_slots_[device].resize(static_cast<size_t>(slots));
+    for (int slot = 0; slot < slots; ++slot) free_slots_[device][static_cast<size_t>(slot)] = slot;
+  }
+  channels_.reset();
+  flows_.reset();
+  ledger_.reset();
+  trace_.ops.clear();
+  trace_.transfers.clear();
+  trace_.placed.clear();
+  trace_.pauses.clear();
+  trace_.runtime = "sim/physical";
+  trace_.graph_fingerprint = problem_.graph.fingerprint();
+  trace_.machine_fingerprint = problem_.machine.fingerprint();
+  trace_.seed = options.seed;
+  trace_.sampled = options.sample && problem_.costs.has_noise();
+  trace_.makespan = Duration{0};
+}
+
+Result<Duration> PhysicalSimulator::run(const Plan& plan, const SimOptions& options) {
+  reset(options);
+  plan_ = &plan;
+  device_of_ = plan.placement;
+  for (const OpId op : problem_.graph.ops()) {
+    if (ledger_.enforced()) ledger_.place(op, memory_of(op));
+  }
+  if (ledger_.enforced() && ledger_.overfull().valid()) return explain_standstill();
+  for (const auto& [value, home] : homed_inputs_) {
+    for (const EdgeId edge : problem_.graph.consumers(value)) {
+      const OpId reader = problem_.graph.edge_to(edge);
+      if (memory_of(reader) == home) continue;
+      ++absent_[reader.index];
+      if (presence(value, memory_of(reader)) == Presence::absent) {
+        request_transfer(value, home, memory_of(reader));
+      }
+    }
+  }
+  for (const OpId op : problem_.graph.ops()) {
+    if (absent_[op.index] == 0) op_becomes_ready(op);
+  }
+  return loop(nullptr);
+}
+
+Result<Duration> PhysicalSimulator::run_online(Policy& policy, const SimOptions& options) {
+  reset(options);
+  plan_ = nullptr;
+  unmade_ = producer_edges_;
+  for (const OpId op : problem_.graph.ops()) {
+    if (unmade_[op.index] == 0) undecided_.push_back(op);
+  }
+  return loop(&policy);
+}
+
+Result<Duration> PhysicalSimulator::loop(Policy* policy) {
+  for (;;) {
+    if (policy != nullptr && !undecided_.empty()) decide(*policy);
+    if (overfull_) return explain_standstill();
+    if (room_waiters_ > 0) retry_for_room();
+    dispatch_links();
+    dispatch_devices();
+    if (!flows_.empty()) retime_flows();
+    if (events_.empty()) break;
+    now_ = Duration(events_.front().time);
+    if (!flows_.empty()) {
+      scratch_.clear();
+      flows_.advance(now_, scratch_);
+      for (const int32_t transfer : scratch_) finish_hop(transfer);
+    }
+    while (!events_.empty() && events_.front().time == now_.count()) {
+      std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+      const Event event = events_.back();
+      events_.pop_back();
+      handle(event);
+    }
+  }
+  if (unfinished_ > 0) return explain_standstill();
+  return trace_.makespan;
+}
+
+void PhysicalSimulator::decide(Policy& policy) {
+  const OnlineState state(*this);
+  while (!undecided_.empty()) {
+    const std::optional<OpId> op = policy.select->select(state);
+    if (!op) {
+      // A wait by choice lasts until something happens.
+      if (options_.record && !events_.empty()) {
+        trace_.pauses.push_back({.start = now_, .finish = Duration(events_.front().time)});
+      }
+      return;
+    }
+    if (state.devices_for(*op).empty()) {
+      overfull_ = true;
+      return;
+    }
+    place(*op, policy.place->place(state, *op));
+  }
+}
+
+void PhysicalSimulator::place(OpId op, DeviceId device) {
+  TUTTI_CHECK(unmade_[op.index] == 0 && !device_of_[op.index].valid());
+  device_of_[op.index] = device;
+  undecided_.erase(std::find(undecided_.begin(), undecided_.end(), op));
+  backlog_[device.index] += problem_.costs.run_time(op, device);
+  if (options_.record) trace_.placed.push_back({.op = op, .time = now_});
+  if (ledger_.enforced()) {
+    ledger_.place(op, memory_of(op));
+    overfull_ = overfull_ || ledger_.overfull().valid();
+  }
+  bring_operands(op);
+}
+
+void PhysicalSimulator::bring_operands(OpId op) {
+  const MemoryId memory = memory_of(op);
+  absent_[op.index] = 0;
+  for (const ValueId value : problem_.graph.operands(op)) {
+    const OpId producer = problem_.graph.producer(value);
+    const MemoryId home = producer.valid() ? memory_of(producer) : problem_.home(value);
+    if (!home.valid() || home == memory) continue;
+    if (presence(value, memory) == Presence::present) continue;
+    ++absent_[op.index];
+    if (presence(value, memory) == Presence::absent) request_transfer(value, home, memory);
+  }
+  if (absent_[op.index] == 0) op_becomes_ready(op);
+}
+
+int64_t PhysicalSimulator::order_key(OpId op) {
+  switch (options_.order) {
+    case ReadyOrder::priority: return plan_ != nullptr ? plan_->priority[op.index] : turn_++;
+    case ReadyOrder::fifo: return turn_++;
+    case ReadyOrder::lifo: return -turn_++;
+    case ReadyOrder::random:
+      return static_cast<int64_t>(
+          stream(options_.seed, Stream::order, static_cast<uint64_t>(op.index)).next() >> 1);
+  }
+  return 0;
+}
+
+void PhysicalSimulator::mark(int32_t device) {
+  if (marked_[static_cast<size_t>(device)]) return;
+  marked_[static_cast<size_t>(device)] = true;
+  marked_devices_.push_back(device);
+}
+
+void PhysicalSimulator::mark_where_memory_was_freed() {
+  for (size_t i = 0; i < memories_; ++i) {
+    const MemoryId memory{static_cast<int32_t>(i)};
+    if (!ledger_.take_freed(memory)) continue;
+    for (size_t device = 0; device < device_memory_.size(); ++device) {
+      if (device_memory_[device] == memory) mark(static_cast<int32_t>(device));
+    }
+  }
+}
+
+void PhysicalSimulator::op_becomes_ready(OpId op) {
+  const int32_t device = device_of_[op.index].index;
+  mark(device);
+  if (plan_ != nullptr && !plan_->strict_order.empty()) return;
+  std::vector<Waiting>& queue = waiting_[device];
+  queue.push_back({.key = order_key(op), .op = op.index});
+  std::push_heap(queue.begin(), queue.end(), std::greater<>());
+}
+
+void PhysicalSimulator::dispatch_devices() {
+  if (ledger_.enforced()) mark_where_memory_was_freed();
+  for (size_t i = 0; i < marked_devices_.size(); ++i) dispatch_device(marked_devices_[i]);
+  for (const int32_t device : marked_devices_) marked_[static_cast<size_t>(device)] = false;
+  marked_devices_.clear();
+}
+
+OpId PhysicalSimulator::next_to_start(int32_t device) {
+  const MemoryId memory = device_memory_[device];
+  if (plan_ != nullptr && !plan_->strict_order.empty()) {
+    const std::vector<OpId>& order = plan_->strict_order[device];
+    if (next_in_order_[device] == order.size()) return {};
+    const OpId op = order[next_in_order_[device]];
+    if (absent_[op.index] > 0 || !ledger_.fits(op, memory)) return {};
+    ++next_in_order_[device];
+    return op;
+  }
+  std::vector<Waiting>& queue = waiting_[device];
+  while (!queue.empty()) {
+    std::pop_heap(queue.begin(), queue.end(), std::greater<>());
+    const Waiting first = queue.back();
+    queue.pop_back();
+    if (ledger_.fits(OpId{first.op}, memory)) return OpId{first.op};
+    put_aside_.push_back(first);  // one that fits may overtake it: no slot stays idle for want of room
+  }
+  return {};
+}
+
+void PhysicalSimulator::dispatch_device(int32_t device) {
+  while (!free_slots_[device].empty()) {
+    const OpId op = next_to_start(device);
+    if (!op.valid()) break;
+    start_op(op, device);
+  }
+  for (const Waiting& waiting : put_aside_) {
+    waiting_[device].push_back(waiting);
+    std::push_heap(waiting_[device].begin(), waiting_[device].end(), std::greater<>());
+  }
+  put_aside_.clear();
+}
+
+void PhysicalSimulator::start_op(OpId op, int32_t device) {
+  std::vector<int32_t>& slots = free_slots_[device];
+  std::pop_heap(slots.begin(), slots.end(), std::greater<>());
+  slot_of_[op.index] = slots.back();
+  slots.pop_back();
+  const Duration mean = problem_.costs.run_time(op, DeviceId{device});
+  double factor = 1;
+  if (options_.sample) {
+    Rng rng = stream(options_.seed, Stream::run_times, static_cast<uint64_t>(op.index));
+    factor = problem_.costs.run_time_noise(op).draw(rng);
+  }
+  start_[op.index] = now_;
+  finish_[op.index] = now_ + scaled(mean, factor);
+  ledger_.start(op, device_memory_[device]);
+  if (plan_ == nullptr) {
+    backlog_[device] -= mean;
+    running_[device].push_back(op);
+  }
+  push_event(finish_[op.index], EventKind::op_done, op.index);
+}
+
+void PhysicalSimulator::reader_gets_operand(OpId reader) {
+  if (--absent_[reader.index] == 0) op_becomes_ready(reader);
+}
+
+void PhysicalSimulator::finish_op(OpId op) {
+  const DeviceId device = device_of_[op.index];
+  const MemoryId memory = device_memory_[device.index];
+  std::vector<int32_t>& slots = free_slots_[device.index];
+  slots.push_back(slot_of_[op.index]);
+  std::push_heap(slots.begin(), slots.end(), std::greater<>());
+  mark(device.index);
+  --unfinished_;
+  trace_.makespan = now_;
+  if (options_.record) {
+    trace_.ops.push_back({.op = op,
+                          .device = device,
+                          .slot = slot_of_[op.index],
+                          .start = start_[op.index],
+                          .finish = now_});
+  }
+  ledger_.finish(op, memory);
+  if (plan_ == nullptr) std::erase(running_[device.index], op);
+  for (const ValueId value : problem_.graph.outputs(op)) {
+    for (const EdgeId edge : problem_.graph.consumers(value)) {
+      const OpId reader = problem_.graph.edge_to(edge);
+      if (plan_ == nullptr) {
+        if (--unmade_[reader.index] == 0) undecided_.push_back(reader);
+      } else if (memory_of(reader) == memory) {
+        reader_gets_operand(reader);
+      } else if (presence(value, memory_of(reader)) == Presence::absent) {
+        request_transfer(value, memory, memory_of(reader));
+      }
+    }
+  }
+}
+
+void PhysicalSimulator::push_event(Duration time, EventKind kind, int32_t index) {
+  events_.push_back({.time = time.count(), .turn = turn_++, .kind = kind, .index = index});
+  std::push_heap(events_.begin(), events_.end(), std::greater<>());
+}
+
+void PhysicalSimulator::handle(const Event& event) {
+  switch (event.kind) {
+    case EventKind::op_done: finish_op(OpId{event.index}); return;
+    case EventKind::hop_done: finish_hop(event.index); return;
+    case EventKind::flow_joins: {
+      const Transfer& transfer = transfers_[event.index];
+      flows_.join(now_, event.index, transfer.route->hops[static_cast<size_t>(transfer.hop)],
+                  static_cast<double>(problem_.graph.bytes(transfer.value)) * transfer.factor);
+      return;
+    }
+    case EventKind::flows_move:  // loop() has moved them already
+      if (now_ == flow_event_) flow_event_ = kNever;
+      return;
+  }
+}
+
+}  // namespace tutti

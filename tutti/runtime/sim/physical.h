@@ -1,0 +1,156 @@
+// The work-conserving discrete-event simulator, and the default model: devices with slots, one
+// transfer per (value, destination memory) over the machine's routes, contended channels, overlap
+// of transfer and compute, ready ops by priority, limited memory, sampled durations.
+//
+// At one instant everything that ends there ends first; then decisions, transfers and ops start. It
+// takes a plan, or asks an online policy whenever ops are ready for a decision.
+//
+// One object serves one thread and one problem, and allocates nothing once it has grown to the
+// problem's size. There are no globals: hundreds may run at once.
+
+#ifndef TUTTI_RUNTIME_SIM_PHYSICAL_H_
+#define TUTTI_RUNTIME_SIM_PHYSICAL_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tutti/plan/plan.h"
+#include "tutti/plan/policy.h"
+#include "tutti/plan/problem.h"
+#include "tutti/runtime/sim/channels.h"
+#include "tutti/runtime/sim/flows.h"
+#include "tutti/runtime/sim/ledger.h"
+#include "tutti/runtime/sim/options.h"
+#include "tutti/trace/trace.h"
+
+namespace tutti {
+
+class PhysicalSimulator {
+ public:
+  // Keeps a reference to the problem.
+  explicit PhysicalSimulator(const Problem& problem);
+
+  // The makespan. Fail (infeasible) with a sentence if the run gets stuck: for want of memory, or
+  // because a strict order contradicts the graph. The plan must be one that check_plan accepts.
+  Result<Duration> run(const Plan& plan, const SimOptions& options);
+  Result<Duration> run_online(Policy& policy, const SimOptions& options);
+
+  // The last run, if it was recorded.
+  const Trace& trace() const { return trace_; }
+
+ private:
+  friend class OnlineState;
+
+  enum class EventKind : int32_t { op_done, hop_done, flow_joins, flows_move };
+  struct Event {
+    int64_t time;
+    int64_t turn;  // ties in the order they were queued
+    EventKind kind;
+    int32_t index;  // op or transfer
+    friend bool operator>(const Event& a, const Event& b) {
+      return a.time != b.time ? a.time > b.time : a.turn > b.turn;
+    }
+  };
+  struct Transfer {
+    ValueId value;
+    MemoryId from;
+    MemoryId to;
+    const Route* route;  // null: its time was given
+    int hop = 0;
+    Duration hop_start{0};
+    double factor = 1;   // how this draw differs from the mean
+  };
+  struct Waiting {  // an op that waits for a slot; the smallest key goes first
+    int64_t key;
+    int32_t op;
+    friend bool operator>(const Waiting& a, const Waiting& b) {
+      return a.key != b.key ? a.key > b.key : a.op > b.op;
+    }
+  };
+  enum class Presence : uint8_t { absent, on_its_way, present };
+
+  void reset(const SimOptions& options);
+  Result<Duration> loop(Policy* policy);
+  void decide(Policy& policy);
+  Error explain_standstill() const;
+
+  void place(OpId op, DeviceId device);
+  void bring_operands(OpId op);
+  void op_becomes_ready(OpId op);
+  void dispatch_devices();
+  void dispatch_device(int32_t device);
+  OpId next_to_start(int32_t device);
+  void start_op(OpId op, int32_t device);
+  void finish_op(OpId op);
+  void reader_gets_operand(OpId reader);
+
+  void request_transfer(ValueId value, MemoryId from, MemoryId to);
+  Duration given_time(ValueId value, MemoryId to) const;
+  void retry_for_room();
+  void dispatch_links();
+  void start_hop(int32_t transfer);
+  void finish_hop(int32_t transfer);
+  void finish_transfer(int32_t transfer);
+  void retime_flows();
+
+  void push_event(Duration time, EventKind kind, int32_t index);
+  void handle(const Event& event);
+  int64_t order_key(OpId op);
+  void mark(int32_t device);
+  void mark_where_memory_was_freed();
+  Presence& presence(ValueId value, MemoryId memory) {
+    return presence_[static_cast<size_t>(value.index) * memories_ +
+                     static_cast<size_t>(memory.index)];
+  }
+  MemoryId memory_of(OpId op) const { return device_memory_[device_of_[op.index].index]; }
+
+  const Problem& problem_;
+  size_t memories_;
+  std::vector<MemoryId> device_memory_;
+  std::vector<int32_t> producer_edges_;  // by op: operands made by other ops
+  std::vector<std::pair<ValueId, MemoryId>> homed_inputs_;
+
+  // The run.
+  SimOptions options_;
+  const Plan* plan_ = nullptr;  // null: online
+  Duration now_{0};
+  int64_t turn_ = 0;
+  int32_t unfinished_ = 0;
+  std::vector<Event> events_;  // a heap, the next on top
+  Trace trace_;
+
+  // By op.
+  std::vector<DeviceId> device_of_;
+  std::vector<int32_t> absent_;    // operands not in its memory yet
+  std::vector<int32_t> unmade_;    // operands whose op has not finished (online)
+  std::vector<Duration> start_;
+  std::vector<Duration> finish_;   // expected while it runs
+  std::vector<int32_t> slot_of_;
+  // By device.
+  std::vector<std::vector<Waiting>> waiting_;   // heaps
+  std::vector<std::vector<int32_t>> free_slots_;  // heaps, the smallest on top
+  std::vector<size_t> next_in_order_;            // into the plan's strict order
+  std::vector<Duration> backlog_;                // run times placed but not started (online)
+  std::vector<std::vector<OpId>> running_;       // (online)
+  std::vector<bool> marked_;
+  std::vector<int32_t> marked_devices_;          // to be looked at before time goes on
+  std::vector<Waiting> put_aside_;               // ops for which memory is short just now
+  // Values and transfers.
+  std::vector<Presence> presence_;  // by value x memory
+  std::vector<Transfer> transfers_;
+  std::vector<std::vector<int32_t>> waiting_for_room_;  // by memory
+  int32_t room_waiters_ = 0;
+  Channels channels_;
+  Flows flows_;
+  Ledger ledger_;
+  Duration flow_event_{kNever};  // when the flows are looked at next
+  std::vector<int32_t> scratch_;
+  // Online.
+  std::vector<OpId> undecided_;  // ready for a decision
+  bool overfull_ = false;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_SIM_PHYSICAL_H_

@@ -1,0 +1,48 @@
+// What PhysicalSimulator says when a run cannot go on.
+
+#include <fmt/format.h>
+
+#include "tutti/runtime/sim/physical.h"
+
+namespace tutti {
+
+Error PhysicalSimulator::explain_standstill() const {
+  const Graph& graph = problem_.graph;
+  if (ledger_.enforced()) {
+    if (const MemoryId memory = ledger_.overfull(); memory.valid()) {
+      return infeasible(fmt::format(
+          "the graph inputs that the ops in memory '{}' read take {} bytes more than its {}; allow "
+          "more memory or spread the ops",
+          problem_.machine.memory(memory).name, -ledger_.left(memory),
+          bytes_to_text(problem_.memory_limit(memory))));
+    }
+  }
+  if (plan_ == nullptr && !undecided_.empty() && !ledger_.enforced()) {
+    return failed(fmt::format(
+        "the policy chose to wait with {} ops ready and nothing running: the run cannot go on",
+        undecided_.size()));
+  }
+  for (const OpId op : graph.ops()) {
+    if (!device_of_[op.index].valid() || absent_[op.index] > 0) continue;
+    const MemoryId memory = memory_of(op);
+    if (finish_[op.index].count() > 0 || ledger_.fits(op, memory)) continue;
+    return infeasible(fmt::format(
+        "the run stands still at {}: op '{}' needs {} bytes in memory '{}', of which {} are left, "
+        "and nothing that runs will free any; allow more memory or place fewer ops there",
+        to_text(now_), graph.op_name(op), ledger_.need(op), problem_.machine.memory(memory).name,
+        ledger_.left(memory)));
+  }
+  for (const Transfer& transfer : transfers_) {
+    if (ledger_.fits_copy(transfer.value, transfer.to)) continue;
+    return infeasible(fmt::format(
+        "the run stands still at {}: a copy of value '{}' needs {} bytes in memory '{}', of which {} "
+        "are left, and nothing that runs will free any; allow more memory or place fewer ops there",
+        to_text(now_), graph.value_name(transfer.value), graph.bytes(transfer.value),
+        problem_.machine.memory(transfer.to).name, ledger_.left(transfer.to)));
+  }
+  return infeasible(fmt::format(
+      "the run stands still at {} with {} ops left: the plan's strict order contradicts the graph",
+      to_text(now_), unfinished_));
+}
+
+}  // namespace tutti

@@ -1,0 +1,135 @@
+// The half of PhysicalSimulator that moves values.
+
+#include <algorithm>
+
+#include "tutti/runtime/sim/draws.h"
+#include "tutti/runtime/sim/physical.h"
+
+namespace tutti {
+
+Duration PhysicalSimulator::given_time(ValueId value, MemoryId to) const {
+  const OpId producer = problem_.graph.producer(value);
+  Duration longest{-1};
+  if (!producer.valid()) return longest;
+  for (const EdgeId edge : problem_.graph.consumers(value)) {
+    const DeviceId reader_device = device_of_[problem_.graph.edge_to(edge).index];
+    if (!reader_device.valid() || device_memory_[reader_device.index] != to) continue;
+    const auto given =
+        problem_.costs.given_transfer(edge, device_of_[producer.index], reader_device);
+    if (given) longest = std::max(longest, *given);
+  }
+  return longest;
+}
+
+void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId to) {
+  presence(value, to) = Presence::on_its_way;
+  const auto index = static_cast<int32_t>(transfers_.size());
+  Transfer transfer{.value = value, .from = from, .to = to, .route = nullptr, .hop_start = now_};
+  if (options_.sample) {
+    const auto item = static_cast<uint64_t>(value.index) * memories_ +
+                      static_cast<uint64_t>(to.index);
+    Rng rng = stream(options_.seed, Stream::transfers, item);
+    transfer.factor = problem_.costs.transfer_noise().draw(rng);
+  }
+  Duration given{-1};
+  if (problem_.costs.has_given_transfers()) given = given_time(value, to);
+  if (given.count() < 0) transfer.route = problem_.machine.route(from, to);
+  transfers_.push_back(transfer);
+  if (ledger_.enforced()) {
+    waiting_for_room_[to.index].push_back(index);
+    ++room_waiters_;
+    return;
+  }
+  if (transfer.route == nullptr) {
+    push_event(now_ + scaled(given, transfer.factor), EventKind::hop_done, index);
+  } else {
+    channels_.request(index, transfer.route->hops[0]);
+  }
+}
+
+// Transfers take their room in the order they were asked for; one that fits may overtake one that
+// does not.
+void PhysicalSimulator::retry_for_room() {
+  for (size_t memory = 0; memory < memories_; ++memory) {
+    std::vector<int32_t>& waiting = waiting_for_room_[memory];
+    size_t kept = 0;
+    for (const int32_t index : waiting) {
+      Transfer& transfer = transfers_[index];
+      if (!ledger_.fits_copy(transfer.value, transfer.to)) {
+        waiting[kept++] = index;
+        continue;
+      }
+      ledger_.start_copy(transfer.value, transfer.to);
+      transfer.hop_start = now_;
+      --room_waiters_;
+      if (transfer.route == nullptr) {
+        push_event(now_ + scaled(given_time(transfer.value, transfer.to), transfer.factor),
+                   EventKind::hop_done, index);
+      } else {
+        channels_.request(index, transfer.route->hops[0]);
+      }
+    }
+    waiting.resize(kept);
+  }
+}
+
+void PhysicalSimulator::dispatch_links() {
+  scratch_.clear();
+  channels_.dispatch(scratch_);
+  for (const int32_t transfer : scratch_) start_hop(transfer);
+}
+
+void PhysicalSimulator::start_hop(int32_t index) {
+  Transfer& transfer = transfers_[index];
+  const Hop& hop = transfer.route->hops[static_cast<size_t>(transfer.hop)];
+  transfer.hop_start = now_;
+  if (hop.has_shared && problem_.graph.bytes(transfer.value) > 0) {
+    push_event(now_ + scaled(hop.latency, transfer.factor), EventKind::flow_joins, index);
+  } else {
+    const Duration mean = Costs::hop_time(hop, problem_.graph.bytes(transfer.value));
+    push_event(now_ + scaled(mean, transfer.factor), EventKind::hop_done, index);
+  }
+}
+
+void PhysicalSimulator::finish_hop(int32_t index) {
+  Transfer& transfer = transfers_[index];
+  if (options_.record) {
+    trace_.transfers.push_back({.value = transfer.value,
+                                .from = transfer.from,
+                                .to = transfer.to,
+                                .hop = transfer.hop,
+                                .given = transfer.route == nullptr,
+                                .start = transfer.hop_start,
+                                .finish = now_});
+  }
+  if (transfer.route != nullptr) {
+    channels_.release(transfer.route->hops[static_cast<size_t>(transfer.hop)]);
+    if (++transfer.hop < static_cast<int>(transfer.route->hops.size())) {
+      channels_.request(index, transfer.route->hops[static_cast<size_t>(transfer.hop)]);
+      return;
+    }
+  }
+  finish_transfer(index);
+}
+
+void PhysicalSimulator::finish_transfer(int32_t index) {
+  const Transfer& transfer = transfers_[index];
+  presence(transfer.value, transfer.to) = Presence::present;
+  ledger_.finish_copy(transfer.value);
+  for (const EdgeId edge : problem_.graph.consumers(transfer.value)) {
+    const OpId reader = problem_.graph.edge_to(edge);
+    if (device_of_[reader.index].valid() && memory_of(reader) == transfer.to) {
+      reader_gets_operand(reader);
+    }
+  }
+}
+
+void PhysicalSimulator::retime_flows() {
+  // One event stands for all flows; an older one that comes up early moves them and does no harm.
+  const Duration next = flows_.next_finish();
+  if (next == flow_event_) return;
+  flow_event_ = next;
+  push_event(next, EventKind::flows_move, 0);
+}
+
+}  // namespace tutti

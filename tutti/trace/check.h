@@ -1,0 +1,33 @@
+// The judge of traces. It shares no code with any runtime: from the problem, the plan and the
+// spans alone it recomputes where each value was when, and how much memory was in use.
+
+#ifndef TUTTI_TRACE_CHECK_H_
+#define TUTTI_TRACE_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "tutti/plan/plan.h"
+#include "tutti/plan/problem.h"
+#include "tutti/trace/trace.h"
+
+namespace tutti {
+
+struct TraceRules {
+  // The plan that was run; null for an online policy's run.
+  const Plan* plan = nullptr;
+  // The released model: one transfer per edge, none recorded; graph inputs are everywhere; devices
+  // run one op at a time, first ready first served; no links, no memory.
+  bool released = false;
+  int limit = 20;
+};
+
+// Every rule that the trace breaks, one sentence each; none if it is good. See the .cc for the list
+// of rules; the chief one is work conservation: no slot is free while an op placed there has its
+// operands present and memory for it.
+std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
+                                     const TraceRules& rules = {});
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRACE_CHECK_H_

@@ -1,0 +1,63 @@
+// The rules of check_trace, gathered by what they are about. Only trace/check.cc calls them; those
+// after check_shape may take for granted that every op ran once and that every id exists.
+
+#ifndef TUTTI_TRACE_CHECK_RULES_H_
+#define TUTTI_TRACE_CHECK_RULES_H_
+
+#include <vector>
+
+#include "tutti/plan/verdict.h"
+#include "tutti/trace/channels.h"
+#include "tutti/trace/check.h"
+#include "tutti/trace/memory.h"
+#include "tutti/trace/presence.h"
+
+namespace tutti::trace_rules {
+
+// What the rules look at.
+struct Case {
+  const Problem& problem;
+  const Trace& trace;
+  const TraceRules& rules;
+  const Presence& presence;
+};
+
+// The trace is of this graph and machine; every op ran once; ids, slots and times make sense.
+void check_shape(const Problem& problem, const Trace& trace, const TraceRules& rules,
+                 Verdict& verdict);
+
+// Each op ran where it was planned and allowed, for as long as it costs, after it was placed and
+// with all operands there; colocation groups together; the makespan is the last finish.
+void check_ops(const Case& trial, Verdict& verdict);
+
+// No two ops share a slot at one time; the strict order of each device was kept.
+void check_lanes(const Case& trial, Verdict& verdict);
+
+// Each value went once, from its home, along its route, hop after hop, to memories that needed it.
+void check_transfers(const Case& trial, Verdict& verdict);
+
+// No exclusive channel carried more transfers than its capacity, no shared one more bytes than its
+// bandwidth.
+void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict);
+
+// No memory held more than its limit.
+void check_memory(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
+
+// Work conservation: no slot was free while an op placed there was ready and had memory, and was
+// next where a strict order holds. `memories` is empty where no limit is enforced.
+void check_waiting_ops(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
+
+// Work conservation of an online policy: but for pauses, no ready op was left unplaced while a
+// device that it may use had a slot that no placed op claimed.
+void check_unplaced_ops(const Case& trial, Verdict& verdict);
+
+// Work conservation of links: no hop waited while all of its exclusive channels had room.
+void check_waiting_hops(const Case& trial, const std::vector<ChannelUse>& channels,
+                        Verdict& verdict);
+
+// The released model: ops on one device start in the order in which they became ready.
+void check_first_come(const Case& trial, Verdict& verdict);
+
+}  // namespace tutti::trace_rules
+
+#endif  // TUTTI_TRACE_CHECK_RULES_H_

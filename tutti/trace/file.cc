@@ -1,0 +1,181 @@
+#include "tutti/trace/file.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "tutti/base/fields.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/graph/names.h"
+#include "tutti/plan/spelling.h"
+
+namespace tutti {
+namespace {
+
+constexpr const char* kFormat = "tutti-trace";
+
+// Events arrive one by one, before the header is known for certain. What is wrong with one of them
+// is therefore kept until the header has been read: that the trace is of another graph says more.
+class TraceReader {
+ public:
+  TraceReader(std::string file, const Problem& problem)
+      : file_(std::move(file)), problem_(problem), names_(problem.graph) {
+    const Machine& machine = problem.machine;
+    for (const DeviceId id : machine.devices()) devices_.emplace(machine.device(id).name, id);
+    for (int32_t i = 0; i < machine.memory_count(); ++i) {
+      memories_.emplace(machine.memory(MemoryId{i}).name, MemoryId{i});
+    }
+  }
+
+  // Takes an event; those that are not of tutti are none of our business.
+  void take(const Document& item) {
+    if (wrong_event_) return;
+    Fields event(item, file_, "an event of the trace");
+    const std::string category = event.text("cat", "");
+    const Document* arguments = event.entry("args");
+    const bool ours =
+        category == "op" || category == "transfer" || category == "placed" || category == "pause";
+    if (ours && arguments == nullptr) event.fail("an event of the trace needs the key \"args\"");
+    if (event.good() && !ours) return;
+    if (auto done = event.done_with_foreign_keys(); !done) {
+      wrong_event_ = done.error();
+      return;
+    }
+    Fields fields(*arguments, file_, "\"args\" of " + category);
+    if (category == "op") read_op(fields);
+    if (category == "transfer") read_transfer(fields);
+    if (category == "placed") read_placed(fields);
+    if (category == "pause") read_pause(fields);
+    if (auto done = fields.done(); !done) wrong_event_ = done.error();
+  }
+
+  Result<Trace> finish(const Document& root) {
+    Fields fields(root, file_, "the trace");
+    if (fields.entry("traceEvents") == nullptr) {
+      fields.fail("the trace needs the key \"traceEvents\"");
+    }
+    fields.items("traceEvents");
+    const Document* header = fields.entry("tutti");
+    if (header == nullptr) fields.fail("the trace needs the key \"tutti\": no tutti wrote this");
+    if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
+    if (auto done = read_header(*header); !done) return done.error();
+    if (wrong_event_) return *wrong_event_;
+    return std::move(trace_);
+  }
+
+ private:
+  static Duration read_time(Fields& fields, std::string_view key) {
+    return Duration(fields.integer(key, {.most = kNever.count()}));
+  }
+
+  Result<void> read_header(const Document& header) {
+    Fields fields(header, file_, "\"tutti\" of the trace");
+    if (fields.text("format") != kFormat) {
+      fields.fail(fmt::format("\"format\" must be \"{}\": this is not a trace", kFormat));
+    }
+    fields.schema_version(1);
+    fields.text("graph", "");
+    fields.text("machine", "");
+    trace_.runtime = fields.text("runtime", "");
+    trace_.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
+    trace_.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
+    trace_.seed = read_seed(fields, "seed");
+    trace_.sampled = fields.boolean("sampled", false);
+    trace_.makespan = read_time(fields, "makespan_ns");
+    if (trace_.graph_fingerprint != problem_.graph.fingerprint()) {
+      fields.fail(fmt::format("the trace is of another graph ({}, not {})",
+                              fingerprint_text(trace_.graph_fingerprint),
+                              fingerprint_text(problem_.graph.fingerprint())));
+    }
+    return fields.done();
+  }
+
+  OpId read_op_name(Fields& fields) {
+    const std::string name = fields.text("op");
+    const std::optional<OpId> op = names_.find(name);
+    if (!op) fields.fail(fmt::format("the graph has no op '{}'", name));
+    return op.value_or(OpId{});
+  }
+
+  MemoryId read_memory_name(Fields& fields, std::string_view key) {
+    const std::string name = fields.text(key);
+    const auto found = memories_.find(name);
+    if (found != memories_.end()) return found->second;
+    fields.fail(fmt::format("the machine has no memory '{}'", name));
+    return {};
+  }
+
+  void read_op(Fields& fields) {
+    OpSpan span;
+    span.op = read_op_name(fields);
+    const std::string device = fields.text("device");
+    const auto found = devices_.find(device);
+    if (found == devices_.end()) {
+      fields.fail(fmt::format("the machine has no device '{}'", device));
+    } else {
+      span.device = found->second;
+    }
+    span.slot = static_cast<int>(fields.integer("slot", {.most = kMostIndex}));
+    span.start = read_time(fields, "start_ns");
+    span.finish = read_time(fields, "finish_ns");
+    trace_.ops.push_back(span);
+  }
+
+  void read_transfer(Fields& fields) {
+    TransferSpan span;
+    const std::string name = fields.text("value");
+    // Values are known by number, because two may bear one name; the name must still be right.
+    span.value = ValueId{static_cast<int32_t>(fields.integer("value_id", {.most = kMostIndex}))};
+    if (span.value.index >= problem_.graph.value_count()) {
+      fields.fail(fmt::format("the graph has no value {}", span.value.index));
+    } else if (fields.good() && problem_.graph.value_name(span.value) != name) {
+      fields.fail(fmt::format("value {} of the graph is '{}', not '{}'", span.value.index,
+                              problem_.graph.value_name(span.value), name));
+    }
+    span.from = read_memory_name(fields, "from");
+    span.to = read_memory_name(fields, "to");
+    span.hop = static_cast<int>(fields.integer("hop", {.most = kMostIndex}));
+    span.given = fields.boolean("given", false);
+    span.start = read_time(fields, "start_ns");
+    span.finish = read_time(fields, "finish_ns");
+    trace_.transfers.push_back(span);
+  }
+
+  void read_placed(Fields& fields) {
+    const OpId op = read_op_name(fields);
+    trace_.placed.push_back({.op = op, .time = read_time(fields, "time_ns")});
+  }
+
+  void read_pause(Fields& fields) {
+    const Duration start = read_time(fields, "start_ns");
+    trace_.pauses.push_back({.start = start, .finish = read_time(fields, "finish_ns")});
+  }
+
+  static constexpr int64_t kMostIndex = std::numeric_limits<int32_t>::max();
+
+  std::string file_;
+  const Problem& problem_;
+  NameIndex names_;
+  std::unordered_map<std::string, DeviceId> devices_;
+  std::unordered_map<std::string, MemoryId> memories_;
+  Trace trace_{};
+  std::optional<Error> wrong_event_;
+};
+
+}  // namespace
+
+Result<Trace> read_trace(Source& source, const Problem& problem) {
+  TraceReader reader(source.name(), problem);
+  const Result<Document> root = read_json_streamed(
+      source, {"traceEvents"}, [&](std::string_view, Document&& item) -> Result<void> {
+        reader.take(item);
+        return {};
+      });
+  if (!root) return root.error();
+  return reader.finish(*root);
+}
+
+}  // namespace tutti

@@ -1,0 +1,181 @@
+#include <fmt/format.h>
+
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/plan/intervals.h"
+#include "tutti/plan/spelling.h"
+#include "tutti/trace/channels.h"
+#include "tutti/trace/file.h"
+
+namespace tutti {
+namespace {
+
+// Viewers want microseconds; three decimals keep every nanosecond.
+std::string microseconds(Duration time) {
+  const int64_t ns = time.count();
+  const int64_t size = ns < 0 ? -ns : ns;
+  return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
+}
+
+// A viewer shows one process per device, then one per channel, one for transfers that hold no
+// channel, and one for what an online policy did.
+class TraceWriter {
+ public:
+  TraceWriter(const Problem& problem, const Trace& trace, Output& output)
+      : problem_(problem), trace_(trace), output_(output) {}
+
+  void write() {
+    assign_transfers();
+    json_.open_object();
+    write_header();
+    json_.field("displayTimeUnit", "ns");
+    json_.key("traceEvents").open_list();
+    name_lanes();
+    for (const OpSpan& span : trace_.ops) write_op(span);
+    for (const TransferSpan& span : trace_.transfers) write_transfer(span);
+    for (const PlacedAt& placed : trace_.placed) write_placed(placed);
+    for (const Pause& pause : trace_.pauses) write_pause(pause);
+    json_.close_list().close_object();
+    output_.write(json_.take());
+  }
+
+ private:
+  int32_t device_process(DeviceId device) const { return 1 + device.index; }
+  int32_t channel_process(size_t channel) const {
+    return 1 + problem_.machine.size() + static_cast<int32_t>(channel);
+  }
+  // What no channel carries comes after the channels.
+  size_t no_channel() const { return static_cast<size_t>(problem_.machine.channel_count()); }
+  int32_t policy_process() const { return channel_process(no_channel() + 1); }
+
+  // Where a transfer is shown; the first is the one that is read back.
+  std::vector<size_t> channels_of(const TransferSpan& span) const {
+    const Hop* hop = hop_of(problem_.machine, span);
+    if (hop == nullptr || hop->channels.empty()) return {no_channel()};
+    std::vector<size_t> channels;
+    for (const ChannelId id : hop->channels) channels.push_back(static_cast<size_t>(id.index));
+    return channels;
+  }
+
+  // Viewers cannot show spans of one lane that overlap, so each channel gets as many as it needs.
+  void assign_transfers() {
+    std::vector<std::vector<Interval>> spans(no_channel() + 1);
+    for (const TransferSpan& span : trace_.transfers) {
+      for (const size_t channel : channels_of(span)) {
+        spans[channel].push_back({span.start, span.finish});
+      }
+    }
+    for (const std::vector<Interval>& some : spans) lanes_.push_back(assign_lanes(some));
+    shown_.assign(spans.size(), 0);
+  }
+
+  void write_header() {
+    json_.key("tutti").open_object();
+    json_.field("format", "tutti-trace").field("schema_version", 1);
+    json_.field("runtime", trace_.runtime);
+    json_.field("graph", problem_.graph.name()).field("machine", problem_.machine.name());
+    json_.field("graph_fingerprint", fingerprint_text(trace_.graph_fingerprint));
+    json_.field("machine_fingerprint", fingerprint_text(trace_.machine_fingerprint));
+    json_.field("seed", seed_text(trace_.seed)).field("sampled", trace_.sampled);
+    json_.field("makespan_ns", trace_.makespan);
+    json_.close_object();
+  }
+
+  void write_name(const char* what, int32_t process, int32_t thread, std::string_view name) {
+    json_.open_object().field("ph", "M").field("name", what);
+    json_.field("pid", process).field("tid", thread);
+    json_.key("args").open_object().field("name", name).close_object().close_object();
+  }
+
+  void name_lanes() {
+    for (const DeviceId id : problem_.machine.devices()) {
+      const Device& device = problem_.machine.device(id);
+      write_name("process_name", device_process(id), 0, device.name);
+      for (int slot = 0; slot < device.slots; ++slot) {
+        write_name("thread_name", device_process(id), slot, fmt::format("slot {}", slot));
+      }
+    }
+    for (size_t channel = 0; channel < lanes_.size(); ++channel) {
+      if (lanes_[channel].empty()) continue;
+      const bool real = channel < no_channel();
+      write_name("process_name", channel_process(channel), 0,
+                 real ? problem_.machine.channel(ChannelId{static_cast<int32_t>(channel)}).name
+                      : "transfers");
+    }
+    if (!trace_.placed.empty() || !trace_.pauses.empty()) {
+      write_name("process_name", policy_process(), 0, "policy");
+    }
+  }
+
+  // Begins an event up to its arguments.
+  void open_event(std::string_view name, const char* category, int32_t process, int32_t thread,
+                  Duration start) {
+    if (json_.text().size() > kChunk) output_.write(json_.take());
+    json_.open_object().field("name", name).field("cat", category);
+    json_.field("pid", process).field("tid", thread);
+    json_.key("ts").raw(microseconds(start));
+  }
+  void open_span(std::string_view name, const char* category, int32_t process, int32_t thread,
+                 Interval time) {
+    open_event(name, category, process, thread, time.start);
+    json_.field("ph", "X").key("dur").raw(microseconds(time.finish - time.start));
+    json_.key("args").open_object();
+  }
+  void close_span(Interval time) {
+    json_.field("start_ns", time.start).field("finish_ns", time.finish);
+    json_.close_object().close_object();
+  }
+
+  void write_op(const OpSpan& span) {
+    const Interval time{span.start, span.finish};
+    const std::string_view name = problem_.graph.op_name(span.op);
+    open_span(name, "op", device_process(span.device), span.slot, time);
+    json_.field("op", name).field("device", problem_.machine.device(span.device).name);
+    json_.field("slot", span.slot);
+    close_span(time);
+  }
+
+  void write_transfer(const TransferSpan& span) {
+    const Interval time{span.start, span.finish};
+    const std::string name = problem_.graph.value_name(span.value);
+    const char* category = "transfer";
+    for (const size_t channel : channels_of(span)) {
+      open_span(name, category, channel_process(channel), lanes_[channel][shown_[channel]++], time);
+      json_.field("value", name).field("value_id", span.value.index);
+      json_.field("from", problem_.machine.memory(span.from).name);
+      json_.field("to", problem_.machine.memory(span.to).name);
+      json_.field("hop", span.hop).field("given", span.given);
+      close_span(time);
+      category = "channel";  // the same hop, shown on another of its channels
+    }
+  }
+
+  void write_placed(const PlacedAt& placed) {
+    const std::string_view name = problem_.graph.op_name(placed.op);
+    open_event(name, "placed", policy_process(), 0, placed.time);
+    json_.field("ph", "i").field("s", "t").key("args").open_object();
+    json_.field("op", name).field("time_ns", placed.time).close_object().close_object();
+  }
+
+  void write_pause(const Pause& pause) {
+    open_span("pause", "pause", policy_process(), 0, {pause.start, pause.finish});
+    close_span({pause.start, pause.finish});
+  }
+
+  static constexpr size_t kChunk = size_t{1} << 20;
+
+  const Problem& problem_;
+  const Trace& trace_;
+  Output& output_;
+  JsonWriter json_;
+  std::vector<std::vector<int>> lanes_;  // by channel and one more: of each span shown there
+  std::vector<size_t> shown_;            // by channel and one more: spans written so far
+};
+
+}  // namespace
+
+void write_trace(const Problem& problem, const Trace& trace, Output& output) {
+  TraceWriter(problem, trace, output).write();
+}
+
+}  // namespace tutti

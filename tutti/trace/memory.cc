@@ -1,0 +1,128 @@
+#include "tutti/trace/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+// Gathers changes by memory in any order, then adds them up in order of time.
+class Ledger {
+ public:
+  Ledger(const Problem& problem, const Trace& trace, const Presence& presence)
+      : problem_(problem),
+        trace_(trace),
+        presence_(presence),
+        changes_(static_cast<size_t>(problem.machine.memory_count())) {}
+
+  std::vector<MemoryUse> add_up() {
+    for (const OpSpan& span : trace_.ops) enter_op(span);
+    for (const ValueId value : problem_.graph.values()) enter_value(value);
+    std::vector<MemoryUse> uses;
+    for (std::vector<Change>& changes : changes_) uses.push_back(sum(changes));
+    return uses;
+  }
+
+ private:
+  using Change = std::pair<Duration, int64_t>;
+
+  void take(MemoryId memory, Duration when, int64_t bytes) {
+    if (bytes != 0 && when < kNever) changes_[memory.index].emplace_back(when, bytes);
+  }
+  void give_back(MemoryId memory, Duration when, int64_t bytes) { take(memory, when, -bytes); }
+
+  void enter_op(const OpSpan& span) {
+    const MemoryId memory = problem_.machine.memory_of(span.device);
+    take(memory, span.start, bytes_at_start(problem_.graph, span.op));
+    give_back(memory, span.finish, problem_.graph.transient_bytes(span.op));
+  }
+
+  void enter_value(ValueId value) {
+    presence_.find_readers(value, readers_);
+    if (readers_.empty()) return;
+    const OpId producer = problem_.graph.producer(value);
+    const bool weight = !producer.valid() && problem_.graph.is_weight(value);
+    const int64_t bytes = problem_.graph.bytes(value);
+    const MemoryId home = presence_.home(value);
+    for (const Transfer& transfer : presence_.transfers(value)) {
+      const Readers* there = find_in(readers_, transfer.to);
+      take(transfer.to, transfer.start, bytes);
+      if (!weight) {
+        give_back(transfer.to, there == nullptr ? transfer.finish : there->last_finish, bytes);
+      }
+    }
+    if (producer.valid()) {
+      if (home.valid()) give_back(home, made_copy_ends(value, home), bytes);
+      return;
+    }
+    for (const Readers& there : readers_) {
+      if (home.valid() && there.memory != home) continue;
+      take(there.memory, there.first_placed, bytes);
+      if (!weight) give_back(there.memory, there.last_finish, bytes);
+    }
+  }
+
+  Duration made_copy_ends(ValueId value, MemoryId home) const {
+    Duration end = last_placed(value);
+    for (const Transfer& transfer : presence_.transfers(value)) {
+      end = std::max(end, transfer.finish);
+    }
+    const Readers* there = find_in(readers_, home);
+    return there == nullptr ? end : std::max(end, there->last_finish);
+  }
+
+  Duration last_placed(ValueId value) const {
+    Duration last{0};
+    if (!presence_.online()) return last;
+    for (const EdgeId edge : problem_.graph.consumers(value)) {
+      last = std::max(last, presence_.placed(problem_.graph.edge_to(edge)));
+    }
+    return last;
+  }
+
+  static MemoryUse sum(std::vector<Change>& changes) {
+    std::sort(changes.begin(), changes.end());
+    MemoryUse use{.time = {Duration{0}}, .bytes = {0}};
+    for (const auto& [when, bytes] : changes) {
+      if (when > use.time.back()) {
+        use.time.push_back(when);
+        use.bytes.push_back(use.bytes.back());
+      }
+      use.bytes.back() += bytes;
+    }
+    return use;
+  }
+
+  const Problem& problem_;
+  const Trace& trace_;
+  const Presence& presence_;
+  std::vector<std::vector<Change>> changes_;  // by memory
+  std::vector<Readers> readers_;
+};
+
+}  // namespace
+
+int64_t MemoryUse::peak() const {
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+std::vector<MemoryUse> memory_use(const Problem& problem, const Trace& trace,
+                                  const Presence& presence) {
+  return Ledger(problem, trace, presence).add_up();
+}
+
+int64_t bytes_at_start(const Graph& graph, OpId op) {
+  int64_t bytes = graph.transient_bytes(op);
+  for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
+  return bytes;
+}
+
+int64_t LeastUse::during(Interval interval) const {
+  const auto first = static_cast<size_t>(
+      std::upper_bound(time_.begin(), time_.end(), interval.start) - time_.begin() - 1);
+  const auto end = static_cast<size_t>(
+      std::lower_bound(time_.begin(), time_.end(), interval.finish) - time_.begin());
+  return least_.over(first, end);
+}
+
+}  // namespace tutti

@@ -1,0 +1,67 @@
+// A Trace is what happened in one run, real or simulated: spans of time on lanes. A lane is one
+// slot of a device, or one channel of a link.
+//
+// It is plain data; trace/check.h judges it, trace/stats.h measures it, trace/file.h writes it as
+// a Chrome trace. docs/formats/trace.md.
+
+#ifndef TUTTI_TRACE_TRACE_H_
+#define TUTTI_TRACE_TRACE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tutti/base/id.h"
+#include "tutti/base/time.h"
+#include "tutti/machine/machine.h"
+
+namespace tutti {
+
+struct OpSpan {
+  OpId op;
+  DeviceId device;
+  int slot = 0;
+  Duration start{0};
+  Duration finish{0};
+};
+
+// One hop of one transfer. A transfer whose time was given with the graph has a single hop that
+// holds no channel (`given`).
+struct TransferSpan {
+  ValueId value;
+  MemoryId from;       // ends of the whole transfer
+  MemoryId to;
+  int hop = 0;         // index into the route's hops
+  bool given = false;
+  Duration start{0};   // when its channels were taken
+  Duration finish{0};
+};
+
+// When an online policy placed an op. Plans place every op at time 0 and record nothing.
+struct PlacedAt {
+  OpId op;
+  Duration time{0};
+};
+
+// How long an online policy let ready ops wait by choice: excused by the work-conservation rule.
+struct Pause {
+  Duration start{0};
+  Duration finish{0};
+};
+
+struct Trace {
+  std::string runtime{};     // "null", "sim/released", "sim/physical", ...
+  uint64_t graph_fingerprint = 0;
+  uint64_t machine_fingerprint = 0;
+  uint64_t seed = 0;
+  bool sampled = false;      // durations were drawn, not means
+  Duration makespan{0};
+  std::vector<OpSpan> ops;
+  std::vector<TransferSpan> transfers;
+  std::vector<PlacedAt> placed;
+  std::vector<Pause> pauses;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRACE_TRACE_H_
