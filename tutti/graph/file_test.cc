@@ -131,7 +131,7 @@ TEST(GraphFile, TellsWhenItWasEditedUnderItsFingerprint) {
   std::string text = written(rich_graph());
   const size_t at = text.find("\"flops\":");
   ASSERT_NE(at, std::string::npos);
-  text.insert(at + 8, "1");
+  text.insert(at + 8, 1, '1');
   const Result<Graph> graph = parse(text);
   ASSERT_FALSE(graph);
   EXPECT_NE(graph.error().message.find("g.json:5: the fingerprint is " +

@@ -2,11 +2,11 @@
 // with its gap to the strongest of them; a gap of zero proves the plan optimal.
 //
 // They hold for every schedule, idle times included, and for every model of transfers in which a
-// value never reaches another device sooner than Costs::least_transfer_time says: one transfer per
-// edge or one per value and destination, with or without contention. Constraints can only make a
-// run longer; pins and forbidden pairs are taken into account, memory, colocation and the transfers
-// of graph inputs are not. The bounds speak of mean costs: a run with noise may be lucky and beat
-// them.
+// value never reaches another device sooner than the least Costs::least_transfer_time of its edges:
+// one transfer per edge or one per value and destination, with contention or without. Constraints
+// can only make a run longer; pins and forbidden pairs are taken into account, while memory,
+// colocation and the transfers of graph inputs are not. The bounds speak of mean costs: a run with
+// noise may be lucky and beat them.
 //
 // The proofs stand with the code, in tutti/plan/bound/.
 
@@ -21,7 +21,8 @@
 
 namespace tutti {
 
-// Each is valid on its own.
+// Each holds on its own. The interval is never below load and path, nor communication below the
+// interval.
 struct Bounds {
   Duration load{0};           // all work, divided over unequal devices as well as can be
   Duration path{0};           // the longest chain, each op on its fastest device
@@ -41,7 +42,8 @@ struct BoundLimits {
   int32_t exact_subset = 20'000;  // the subset bound, over a grid beyond that
 };
 
-// Takes some 50 ms for graphs below the limits and less than a second for a million ops.
+// Takes up to some 50 ms for graphs below the limits, and about half a second for a million ops on
+// equal devices.
 Bounds lower_bounds(const Problem& problem, const BoundLimits& limits = {});
 
 }  // namespace tutti

@@ -44,7 +44,8 @@ void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, 
 void check_memory(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
 
 // Work conservation: no slot was free while an op placed there was ready and had memory, and was
-// next where a strict order holds. `memories` is empty where no limit is enforced.
+// next where a strict order holds. `memories` counts the room held for waiting transfers too, and
+// is empty where no limit is enforced.
 void check_waiting_ops(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
 
 // Work conservation of an online policy: but for pauses, no ready op was left unplaced while a

@@ -19,7 +19,10 @@ class TransferJudge {
 
   void judge() {
     if (!is_wanted() || !is_single()) return;
-    if (transfer_.given || readers_->longest_given) {
+    // An online run may start a transfer before it knows of a reader whose edge has a given time.
+    const bool must_be_given =
+        readers_->longest_given && (readers_->all_given || !trial_.presence.online());
+    if (transfer_.given || must_be_given) {
       judge_given();
     } else {
       judge_hops();

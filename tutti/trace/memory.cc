@@ -9,10 +9,12 @@ namespace {
 // Gathers changes by memory in any order, then adds them up in order of time.
 class Ledger {
  public:
-  Ledger(const Problem& problem, const Trace& trace, const Presence& presence)
+  Ledger(const Problem& problem, const Trace& trace, const Presence& presence,
+         const MemoryRules& rules)
       : problem_(problem),
         trace_(trace),
         presence_(presence),
+        rules_(rules),
         changes_(static_cast<size_t>(problem.machine.memory_count())) {}
 
   std::vector<MemoryUse> add_up() {
@@ -46,7 +48,7 @@ class Ledger {
     const MemoryId home = presence_.home(value);
     for (const Transfer& transfer : presence_.transfers(value)) {
       const Readers* there = find_in(readers_, transfer.to);
-      take(transfer.to, transfer.start, bytes);
+      take(transfer.to, copy_begins(transfer, there), bytes);
       if (!weight) {
         give_back(transfer.to, there == nullptr ? transfer.finish : there->last_finish, bytes);
       }
@@ -60,6 +62,12 @@ class Ledger {
       take(there.memory, there.first_placed, bytes);
       if (!weight) give_back(there.memory, there.last_finish, bytes);
     }
+  }
+
+  Duration copy_begins(const Transfer& transfer, const Readers* readers) const {
+    if (!rules_.hold_room || readers == nullptr) return transfer.start;
+    const Duration made = presence_.arrival(transfer.value, transfer.from);
+    return std::min(transfer.start, std::max(made, readers->first_placed));
   }
 
   Duration made_copy_ends(ValueId value, MemoryId home) const {
@@ -96,6 +104,7 @@ class Ledger {
   const Problem& problem_;
   const Trace& trace_;
   const Presence& presence_;
+  MemoryRules rules_;
   std::vector<std::vector<Change>> changes_;  // by memory
   std::vector<Readers> readers_;
 };
@@ -107,8 +116,8 @@ int64_t MemoryUse::peak() const {
 }
 
 std::vector<MemoryUse> memory_use(const Problem& problem, const Trace& trace,
-                                  const Presence& presence) {
-  return Ledger(problem, trace, presence).add_up();
+                                  const Presence& presence, const MemoryRules& rules) {
+  return Ledger(problem, trace, presence, rules).add_up();
 }
 
 int64_t bytes_at_start(const Graph& graph, OpId op) {

@@ -35,9 +35,16 @@ struct MemoryUse {
   int64_t peak() const;
 };
 
+struct MemoryRules {
+  // Counts a copy from the time its transfer could have started. A runtime may set room aside for a
+  // transfer that waits for a link, and no trace shows when: this is the most it may have set
+  // aside.
+  bool hold_room = false;
+};
+
 // By memory.
 std::vector<MemoryUse> memory_use(const Problem& problem, const Trace& trace,
-                                  const Presence& presence);
+                                  const Presence& presence, const MemoryRules& rules = {});
 
 // The bytes an op takes when it starts.
 int64_t bytes_at_start(const Graph& graph, OpId op);

@@ -123,9 +123,14 @@ void Presence::find_readers(ValueId value, std::vector<Readers>& readers) const 
     }
     entry->first_placed = std::min(entry->first_placed, placed(op));
     entry->last_finish = std::max(entry->last_finish, read->finish);
-    if (made == nullptr || !problem_.costs.has_given_transfers()) continue;
-    if (const auto given = problem_.costs.given_transfer(edge, made->device, read->device)) {
+    std::optional<Duration> given;
+    if (made != nullptr && problem_.costs.has_given_transfers()) {
+      given = problem_.costs.given_transfer(edge, made->device, read->device);
+    }
+    if (given) {
       entry->longest_given = std::max(entry->longest_given.value_or(*given), *given);
+    } else {
+      entry->all_given = false;
     }
   }
 }

@@ -36,6 +36,7 @@ struct Readers {
   Duration first_placed{0};
   Duration last_finish{0};
   std::optional<Duration> longest_given{};  // over the edges whose transfer time is given
+  bool all_given = true;                    // every edge has one
 };
 
 class Presence {

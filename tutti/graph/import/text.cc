@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -50,10 +51,16 @@ std::vector<std::string_view> split(std::string_view text, const char* separator
 
 std::string shown(std::string_view word) {
   constexpr size_t kLongest = 40;
-  if (word.size() <= kLongest) return std::string(word);
-  size_t end = kLongest;  // not inside a UTF-8 sequence
-  while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;
-  return std::string(word.substr(0, end)) + "...";
+  size_t end = std::min(word.size(), kLongest);
+  if (end < word.size()) {  // not inside a UTF-8 sequence
+    while (end > 0 && (static_cast<unsigned char>(word[end]) & 0xc0) == 0x80) --end;
+  }
+  std::string text(word.substr(0, end));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  if (end < word.size()) text += "...";
+  return text;
 }
 
 Result<int64_t> read_whole(std::string_view word, const std::string& what, int64_t most) {

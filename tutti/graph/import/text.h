@@ -40,7 +40,7 @@ class Lines {
 // The parts between any of the separators, without empty ones.
 std::vector<std::string_view> split(std::string_view text, const char* separators);
 
-// The word itself, or its beginning if it is long; for sentences.
+// The word on one line, or its beginning if it is long; for sentences.
 std::string shown(std::string_view word);
 
 // The whole word as a number from 0 to `most`. `what` names it in the sentence.

@@ -1,0 +1,32 @@
+#include "tutti/costs/costs.h"
+
+#include "test/fuzz/harness.h"
+#include "test/fuzz/promises.h"
+#include "test/fuzz/world.h"
+#include "tutti/costs/file.h"
+
+namespace tutti::fuzz {
+
+bool fuzz_costs(const uint8_t* data, size_t size) {
+  Source source = source_of(data, size);
+  const Result<CostSpec> spec = read_costs(source);
+  if (!spec) {
+    expect_refusal(spec.error());
+    return false;
+  }
+  const auto& [graph, machine] = std::tie(fixed_problem().graph, fixed_problem().machine);
+  const Result<Costs> costs = Costs::build(graph, machine, *spec);
+  if (!costs) {
+    expect_refusal_of_problem(costs.error());
+    return true;
+  }
+  for (const OpId op : graph.ops()) {
+    TUTTI_CHECK(costs->mean_run_time_ns(op) >= 0);
+    for (const DeviceId device : machine.devices()) {
+      TUTTI_CHECK(costs->run_time(op, device) >= Duration{0});
+    }
+  }
+  return true;
+}
+
+}  // namespace tutti::fuzz

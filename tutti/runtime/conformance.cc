@@ -1,0 +1,220 @@
+#include "tutti/runtime/conformance.h"
+
+#include <fmt/format.h>
+
+#include "tutti/base/check.h"
+#include "tutti/graph/builder.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/machine/preset.h"
+#include "tutti/plan/bound.h"
+#include "tutti/trace/check.h"
+
+namespace tutti {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+// Everything here is ours, so a part that fails to build is our mistake.
+template <class T>
+T must(Result<T> result) {
+  if (!result) std::fprintf(stderr, "conformance: %s\n", result.error().message.c_str());
+  TUTTI_CHECK(result.has_value());
+  return std::move(*result);
+}
+
+std::unique_ptr<ConformanceCase> make_case(std::string name, Graph graph, const char* machine,
+                                           const Constraints& constraints = {},
+                                           const CostSpec& spec = {}) {
+  auto made = std::make_unique<ConformanceCase>();
+  made->name = std::move(name);
+  made->graph = std::move(graph);
+  made->machine = must(make_preset(machine));
+  made->costs = must(Costs::build(made->graph, made->machine, spec));
+  made->problem = std::make_unique<Problem>(
+      must(Problem::make(made->graph, made->machine, made->costs, constraints)));
+  return made;
+}
+
+// a -> b, a -> c, (b, c) -> d; one value of 1 MiB each.
+Graph diamond() {
+  GraphBuilder builder("diamond");
+  const auto add = [&](const char* name, std::vector<ValueId> operands) {
+    const ValueSpec output{.bytes = kMiB};
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "matmul",
+                                    .operands = operands,
+                                    .outputs = {&output, 1},
+                                    .flops = 1e9});
+    return builder.outputs(op).front();
+  };
+  const ValueId a = add("a", {});
+  const ValueId b = add("b", {a});
+  const ValueId c = add("c", {a});
+  add("d", {b, c});
+  return must(std::move(builder).build());
+}
+
+// What files may hold but small tests forget: an operand read twice, an op without outputs, one with
+// two, ops of no time, inputs on the host and on a device, a weight, values of no bytes.
+Graph odd_shapes() {
+  GraphBuilder builder("odd_shapes");
+  const ValueId on_host = builder.add_input({.value = {.name = "x", .bytes = 3 * kMiB},
+                                             .residence = {.where = Residence::Where::host}});
+  const ValueId on_gpu = builder.add_input(
+      {.value = {.name = "y", .bytes = kMiB},
+       .residence = {.where = Residence::Where::device, .device = "gpu"}});
+  const ValueId weight =
+      builder.add_input({.value = {.name = "w", .bytes = 2 * kMiB}, .weight = true});
+  const std::vector<ValueSpec> two = {{.name = "q", .bytes = kMiB}, {.name = "r", .bytes = 0}};
+  const std::vector<ValueId> first_operands = {on_host, weight, on_host};
+  const OpId first = builder.add_op({.name = "split",
+                                     .kind = "split",
+                                     .operands = first_operands,
+                                     .outputs = two,
+                                     .flops = 1e8,
+                                     .transient_bytes = kMiB});
+  const ValueId q{builder.outputs(first).front()};
+  const ValueId r{q.index + 1};
+  const std::vector<GivenTime> no_time = {{"", Duration{0}}};
+  const ValueSpec small{.bytes = 8};
+  ValueId last = r;
+  for (int i = 0; i < 4; ++i) {
+    const std::vector<ValueId> operands = {last, q, q, on_gpu};
+    const std::string name = "step" + std::to_string(i);
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "step",
+                                    .operands = operands,
+                                    .outputs = {&small, 1},
+                                    .flops = 1e7,
+                                    .run_times = i % 2 == 0 ? std::span<const GivenTime>(no_time)
+                                                            : std::span<const GivenTime>()});
+    last = builder.outputs(op).front();
+  }
+  const std::vector<ValueId> sink = {last};
+  builder.add_op({.name = "sink", .kind = "sink", .operands = sink, .flops = 1});
+  return must(std::move(builder).build());
+}
+
+// A fan whose edges carry given transfer times, one of them by kinds of device.
+Graph given_times() {
+  GraphBuilder builder("given_times");
+  const ValueSpec output{.bytes = 0};
+  const auto time = [](int64_t ns) { return std::vector<GivenTime>{{"", Duration(ns)}}; };
+  const auto root_time = time(10);
+  const OpId root = builder.add_op(
+      {.name = "root", .kind = "k", .outputs = {&output, 1}, .run_times = root_time});
+  std::vector<ValueId> branches;
+  for (int i = 0; i < 9; ++i) {
+    const std::vector<ValueId> operands = {builder.outputs(root).front()};
+    const auto run_time = time(5 + 3 * i);
+    const std::string name = "branch" + std::to_string(i);
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "k",
+                                    .operands = operands,
+                                    .outputs = {&output, 1},
+                                    .run_times = run_time});
+    builder.give_transfer(EdgeId{builder.edge_count() - 1}, {"", "", Duration(4 + i % 3)});
+    branches.push_back(builder.outputs(op).front());
+  }
+  const auto join_time = time(2);
+  builder.add_op({.name = "join",
+                  .kind = "k",
+                  .operands = branches,
+                  .outputs = {&output, 1},
+                  .run_times = join_time});
+  for (int i = 0; i < 9; ++i) {
+    builder.give_transfer(EdgeId{builder.edge_count() - 9 + i},
+                          {"device", "device", Duration(7 + i)});
+  }
+  return must(std::move(builder).build());
+}
+
+Constraints pinned_and_together() {
+  return {.colocations = {{"op3", "op17", "op40"}, {"op40", "op41"}},
+          .pins = {{"op0", {"fast1"}}, {"op5", {"fast0", "slow0"}}},
+          .forbidden = {{.op = "", .op_kind = "", .device = "cpu", .device_kind = ""},
+                        {.op = "op7", .op_kind = "", .device = "fast0", .device_kind = ""}}};
+}
+
+std::string difference(const Trace& a, const Trace& b) {
+  if (a.makespan != b.makespan) return "the makespans differ";
+  if (a.ops.size() != b.ops.size() || a.transfers.size() != b.transfers.size()) {
+    return "the numbers of spans differ";
+  }
+  for (size_t i = 0; i < a.ops.size(); ++i) {
+    if (a.ops[i].op != b.ops[i].op || a.ops[i].start != b.ops[i].start ||
+        a.ops[i].device != b.ops[i].device || a.ops[i].slot != b.ops[i].slot) {
+      return "the spans of ops differ";
+    }
+  }
+  for (size_t i = 0; i < a.transfers.size(); ++i) {
+    if (a.transfers[i].value != b.transfers[i].value ||
+        a.transfers[i].start != b.transfers[i].start ||
+        a.transfers[i].finish != b.transfers[i].finish) {
+      return "the spans of transfers differ";
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> judge(const Problem& problem, const Plan* plan, bool repeatable,
+                               const std::function<Result<Trace>()>& run) {
+  const Result<Trace> first = run();
+  if (!first) return {first.error().message};
+  std::vector<std::string> faults = check_trace(
+      problem, *first, {.plan = plan, .released = first->runtime == "sim/released"});
+  const Duration bound = lower_bounds(problem).strongest();
+  if (!first->sampled && first->makespan < bound) {
+    faults.push_back(fmt::format("makespan {} is below the lower bound {}",
+                                 to_text(first->makespan), to_text(bound)));
+  }
+  if (!repeatable) return faults;
+  const Result<Trace> second = run();
+  if (!second) {
+    faults.push_back("the second run failed: " + second.error().message);
+  } else if (std::string other = difference(*first, *second); !other.empty()) {
+    faults.push_back("the second run is not the first: " + other);
+  }
+  return faults;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<ConformanceCase>> conformance_cases() {
+  std::vector<std::unique_ptr<ConformanceCase>> cases;
+  cases.push_back(make_case("diamond on p100-4", diamond(), "p100-4"));
+  cases.push_back(make_case("one device", diamond(), "uniform-1"));
+  cases.push_back(make_case("odd shapes on cpu-gpu", odd_shapes(), "cpu-gpu"));
+  cases.push_back(make_case("given times on uniform-3", given_times(), "uniform-3"));
+  const LayeredSpec layered{.ops = 120, .width = 10, .operands = 3, .bytes = 8 * kMiB};
+  for (const char* machine :
+       {"uniform-4", "p100-4", "v100-8-nvlink", "cpu-gpu", "mixed-5", "h200-split", "cluster-2x4"}) {
+    cases.push_back(make_case(std::string("layered on ") + machine, must(make_layered(layered)),
+                              machine));
+  }
+  cases.push_back(make_case("constraints on mixed-5", must(make_layered(layered)), "mixed-5",
+                            pinned_and_together()));
+  Constraints tight;
+  for (const char* memory : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    tight.memory_limits.push_back({memory, 400 * kMiB});
+  }
+  cases.push_back(make_case("tight memory on p100-4", must(make_layered(layered)), "p100-4", tight));
+  cases.back()->tight_memory = true;
+  return cases;
+}
+
+std::vector<std::string> conformance_faults(Runtime& runtime, const Problem& problem,
+                                            const Plan& plan, bool repeatable) {
+  return judge(problem, &plan, repeatable, [&] { return runtime.run(problem, plan); });
+}
+
+std::vector<std::string> online_conformance_faults(Runtime& runtime, const Problem& problem,
+                                                   const std::function<Policy()>& make_policy,
+                                                   bool repeatable) {
+  return judge(problem, nullptr, repeatable, [&] {
+    Policy policy = make_policy();
+    return runtime.run_online(problem, policy);
+  });
+}
+
+}  // namespace tutti

@@ -1,0 +1,285 @@
+// The judge in worlds other than the plain one: limited memory, shared links, given transfer times,
+// online policies, the released model.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tutti/trace/check.h"
+#include "tutti/trace/testing.h"
+
+namespace tutti {
+namespace {
+
+using namespace testing;
+using Sentences = std::vector<std::string>;
+
+bool contains(const Sentences& sentences, const std::string& sentence) {
+  return std::find(sentences.begin(), sentences.end(), sentence) != sentences.end();
+}
+
+Constraints limit(const char* memory, int64_t bytes) {
+  Constraints constraints;
+  constraints.memory_limits = {{.memory = memory, .bytes = bytes}};
+  return constraints;
+}
+
+TEST(CheckMemory, AllowsJustWhatFits) {
+  // gpu0 holds the weight (50), x (100, until a ends) and the output of a (100).
+  const World enough(small_graph(), small_machine(), limit("gpu0", 250));
+  EXPECT_EQ(check_trace(enough.problem(), small_trace(enough.problem())), Sentences{});
+  const World short_of_one(small_graph(), small_machine(), limit("gpu0", 249));
+  EXPECT_EQ(check_trace(short_of_one.problem(), small_trace(short_of_one.problem())),
+            Sentences{"memory 'gpu0' held 250 bytes at 110 ns, which is 1 over its limit of 249"});
+}
+
+TEST(CheckMemory, CountsTransientBytesWhileTheOpRuns) {
+  const World world(small_graph({.transient_bytes = 7}), small_machine(), limit("gpu0", 256));
+  EXPECT_EQ(check_trace(world.problem(), small_trace(world.problem())),
+            Sentences{"memory 'gpu0' held 257 bytes at 110 ns, which is 1 over its limit of 256"});
+}
+
+// p makes 100 bytes that r reads; q makes 100 bytes and has room only once r has finished, although
+// the second slot of cpu0 is free all the time.
+class ShortMemory : public ::testing::Test {
+ protected:
+  static Graph graph() {
+    GraphBuilder builder("short");
+    const std::vector<GivenTime> times = {{"", ns(100)}};
+    const std::vector<ValueSpec> large = {{.bytes = 100}};
+    const std::vector<ValueSpec> small = {{.bytes = 10}};
+    const OpId p =
+        builder.add_op({.name = "p", .kind = "work", .outputs = large, .run_times = times});
+    const std::vector<ValueId> made = {builder.outputs(p).front()};
+    builder.add_op(
+        {.name = "r", .kind = "work", .operands = made, .outputs = small, .run_times = times});
+    builder.add_op({.name = "q", .kind = "work", .outputs = large, .run_times = times});
+    return std::move(builder).build().value();
+  }
+
+  Trace trace(Duration start_of_q) const {
+    Trace trace = empty_trace(world_.problem());
+    trace.ops = {{OpId{0}, kCpu0, 0, ns(0), ns(100)},
+                 {OpId{1}, kCpu0, 0, ns(100), ns(200)},
+                 {OpId{2}, kCpu0, 1, start_of_q, start_of_q + ns(100)}};
+    trace.makespan = trace.ops[2].finish;
+    return trace;
+  }
+
+  World world_{graph(), small_machine(), limit("host", 150)};
+};
+
+TEST_F(ShortMemory, ExcusesAnOpThatWaitsForRoom) {
+  EXPECT_EQ(check_trace(world_.problem(), trace(ns(200))), Sentences{});
+}
+
+TEST_F(ShortMemory, DoesNotExcuseAnOpThatWaitsLonger) {
+  EXPECT_EQ(check_trace(world_.problem(), trace(ns(201))),
+            Sentences{"op 'q' could start on 'cpu0' from 0 ns on, where a slot was free, but "
+                      "started at 201 ns"});
+}
+
+TEST_F(ShortMemory, DoesNotLetAnOpStartWithoutRoom) {
+  EXPECT_TRUE(
+      contains(check_trace(world_.problem(), trace(ns(199))),
+               "memory 'host' held 210 bytes at 199 ns, which is 60 over its limit of 150"));
+}
+
+// The same run over shared links: b leaves gpu0 at once, and joins when a has just passed.
+Trace shared_trace(const Problem& problem) {
+  Trace trace = small_trace(problem);
+  trace.transfers[kMoveB0] = {kFromB, kOnGpu0, kOnGpu1, 0, false, ns(310), ns(420)};
+  trace.transfers[kMoveB1] = {kFromB, kOnGpu0, kOnGpu1, 1, false, ns(420), ns(530)};
+  stand_still(trace, ns(540), ns(-10));
+  return trace;
+}
+
+TEST(CheckSharedLinks, LetTransfersOverlap) {
+  const World world(small_graph(), small_machine(Sharing::shared));
+  EXPECT_EQ(check_trace(world.problem(), shared_trace(world.problem())), Sentences{});
+}
+
+TEST(CheckSharedLinks, CarryNoMoreThanTheirBandwidth) {
+  const World world(small_graph(), small_machine(Sharing::shared));
+  Trace trace = shared_trace(world.problem());
+  trace.transfers[kMoveB0].start = ns(220);
+  trace.transfers[kMoveB0].finish = ns(330);
+  EXPECT_TRUE(contains(
+      check_trace(world.problem(), trace),
+      "channel 'to-gpu0<' carried 200 bytes from 210 ns to 330 ns, but its bandwidth allows 122"));
+}
+
+TEST(CheckSharedLinks, AreNeverQuickerThanAlone) {
+  const World world(small_graph(), small_machine(Sharing::shared));
+  Trace trace = shared_trace(world.problem());
+  trace.transfers[kMoveX].finish -= ns(1);
+  EXPECT_TRUE(
+      contains(check_trace(world.problem(), trace),
+               "hop 0 of the transfer of 'x' to 'gpu0' took 109 ns, but even alone it takes "
+               "110 ns"));
+}
+
+// From a to c a transfer of 50 ns is given, which holds no link.
+class GivenTransfers : public ::testing::Test {
+ protected:
+  GivenTransfers() : trace_(empty_trace(world_.problem())) {
+    trace_.ops = {{kA, kGpu0, 0, ns(110), ns(210)},
+                  {kB, kGpu0, 0, ns(210), ns(310)},
+                  {kC, kGpu1, 0, ns(260), ns(360)},
+                  {kD, kGpu1, 0, ns(530), ns(630)},
+                  {kE, kCpu0, 0, ns(740), ns(1140)}};
+    trace_.transfers = {{kX, kHost, kOnGpu0, 0, false, ns(0), ns(110)},
+                        {kFromA, kOnGpu0, kOnGpu1, 0, true, ns(210), ns(260)},
+                        {kFromB, kOnGpu0, kOnGpu1, 0, false, ns(310), ns(420)},
+                        {kFromB, kOnGpu0, kOnGpu1, 1, false, ns(420), ns(530)},
+                        {kFromD, kOnGpu1, kHost, 0, false, ns(630), ns(740)}};
+    trace_.makespan = ns(1140);
+  }
+
+  Sentences check() const { return check_trace(world_.problem(), trace_); }
+
+  World world_{small_graph({.into_c = {{"gpu", "gpu", ns(50)}}}), small_machine()};
+  Trace trace_;
+};
+
+TEST_F(GivenTransfers, TakeJustTheirTime) {
+  EXPECT_EQ(check(), Sentences{});
+}
+
+TEST_F(GivenTransfers, TakeNoOtherTime) {
+  trace_.transfers[1].finish -= ns(1);
+  EXPECT_EQ(check()[0], "the transfer of 'a' to 'gpu1' took 49 ns, but its given time is 50 ns");
+}
+
+TEST_F(GivenTransfers, UseNoLinks) {
+  trace_.transfers[1].given = false;
+  EXPECT_EQ(check()[0], "the transfer of 'a' to 'gpu1' went over links, but its time is given");
+}
+
+TEST_F(GivenTransfers, DoNotWait) {
+  trace_.transfers[1].start += ns(5);
+  trace_.transfers[1].finish += ns(5);
+  trace_.ops[kC.index].start += ns(5);
+  trace_.ops[kC.index].finish += ns(5);
+  EXPECT_EQ(check(),
+            Sentences{"hop 0 of the transfer of 'a' to 'gpu1' could start at 210 ns, when its "
+                      "channels had room, but started at 215 ns"});
+}
+
+// An online policy places d only when c has finished, at 530, so that b sets out only then.
+class OnlineRun : public ::testing::Test {
+ protected:
+  OnlineRun() : trace_(small_trace(world_.problem())) {
+    trace_.transfers[kMoveB0].start = ns(530);
+    trace_.transfers[kMoveB0].finish = ns(640);
+    trace_.transfers[kMoveB1].start = ns(640);
+    trace_.transfers[kMoveB1].finish = ns(750);
+    trace_.ops[kD.index] = {kD, kGpu1, 0, ns(750), ns(850)};
+    trace_.transfers[kMoveD].start = ns(850);
+    trace_.transfers[kMoveD].finish = ns(960);
+    trace_.ops[kE.index] = {kE, kCpu0, 0, ns(960), ns(1360)};
+    trace_.makespan = ns(1360);
+    trace_.placed = {{kA, ns(0)}, {kB, ns(210)}, {kC, ns(210)}, {kD, ns(530)}, {kE, ns(850)}};
+  }
+
+  Sentences check() const { return check_trace(world_.problem(), trace_); }
+
+  // The policy places d 70 ns late, and all that follows happens later.
+  void hesitate() {
+    stand_still(trace_, ns(530), ns(70));
+    trace_.placed[kD.index].time += ns(70);
+    trace_.placed[kE.index].time += ns(70);
+  }
+
+  World world_{small_graph(), small_machine()};
+  Trace trace_;
+};
+
+TEST_F(OnlineRun, MayPlaceOpsAsTheyBecomeReady) {
+  EXPECT_EQ(check(), Sentences{});
+}
+
+TEST_F(OnlineRun, TransfersNothingBeforeAReaderIsPlaced) {
+  trace_.placed[kD.index].time = ns(531);
+  EXPECT_TRUE(contains(check(),
+                       "the transfer of 'b' to 'gpu1' started at 530 ns, but an op that reads it "
+                       "there was placed only at 531 ns"));
+}
+
+TEST_F(OnlineRun, MayNotHesitateWithoutAPause) {
+  hesitate();
+  EXPECT_EQ(check(), Sentences{"op 'd' could be placed on 'gpu0' at 530 ns, but was placed at 600 "
+                               "ns without a pause"});
+}
+
+TEST_F(OnlineRun, MayPause) {
+  hesitate();
+  trace_.pauses = {{ns(530), ns(560)}, {ns(560), ns(600)}};
+  EXPECT_EQ(check(), Sentences{});
+}
+
+// The released model: no transfer is recorded, and x is everywhere.
+Trace released_trace(const Problem& problem) {
+  Trace trace = empty_trace(problem);
+  trace.ops = {{kA, kGpu0, 0, ns(0), ns(100)},
+               {kB, kGpu0, 0, ns(100), ns(200)},
+               {kC, kGpu1, 0, ns(320), ns(420)},
+               {kD, kGpu1, 0, ns(420), ns(520)},
+               {kE, kCpu0, 0, ns(630), ns(1030)}};
+  trace.makespan = ns(1030);
+  return trace;
+}
+
+TEST(CheckReleased, TakesOneTransferPerEdge) {
+  const World world(small_graph(), small_machine());
+  const Trace trace = released_trace(world.problem());
+  EXPECT_EQ(check_trace(world.problem(), trace, {.released = true}), Sentences{});
+}
+
+TEST(CheckReleased, KnowsWhenAnOperandCanBeThere) {
+  const World world(small_graph(), small_machine());
+  Trace trace = released_trace(world.problem());
+  trace.ops[kC.index].start = ns(319);
+  EXPECT_TRUE(
+      contains(check_trace(world.problem(), trace, {.released = true}),
+               "op 'c' started at 319 ns, but its operand 'a' was in 'gpu1' only at 320 ns"));
+}
+
+TEST(CheckReleased, RecordsNoTransfers) {
+  const World world(small_graph(), small_machine());
+  EXPECT_EQ(check_trace(world.problem(), small_trace(world.problem()), {.released = true}),
+            Sentences{"the released model records no transfers, but the trace has 6"});
+}
+
+TEST(CheckReleased, ServesFirstReadyFirst) {
+  // Four ops keep gpu0 busy until 400; t waits for s from gpu1 until 320 and must come last.
+  GraphBuilder builder("queue");
+  const std::vector<GivenTime> times = {{"", ns(100)}};
+  const std::vector<ValueSpec> output = {{.bytes = 100}};
+  for (const char* name : {"p", "q", "u", "v"}) {
+    builder.add_op({.name = name, .kind = "work", .outputs = output, .run_times = times});
+  }
+  const OpId s =
+      builder.add_op({.name = "s", .kind = "work", .outputs = output, .run_times = times});
+  const std::vector<ValueId> from_s = {builder.outputs(s).front()};
+  builder.add_op(
+      {.name = "t", .kind = "work", .operands = from_s, .outputs = output, .run_times = times});
+  const World world(std::move(builder).build().value(), small_machine());
+  Trace trace = empty_trace(world.problem());
+  for (int32_t i = 0; i < 4; ++i) {
+    trace.ops.push_back({OpId{i}, kGpu0, 0, ns(100 * i), ns(100 * i + 100)});
+  }
+  trace.ops.push_back({s, kGpu1, 0, ns(0), ns(100)});
+  trace.ops.push_back({OpId{5}, kGpu0, 0, ns(400), ns(500)});
+  trace.makespan = ns(500);
+  EXPECT_EQ(check_trace(world.problem(), trace, {.released = true}), Sentences{});
+
+  trace.ops[3] = {OpId{3}, kGpu0, 0, ns(420), ns(520)};
+  trace.ops[5] = {OpId{5}, kGpu0, 0, ns(320), ns(420)};
+  trace.makespan = ns(520);
+  EXPECT_TRUE(contains(check_trace(world.problem(), trace, {.released = true}),
+                       "on 'gpu0' op 'v' was ready at 0 ns, before 't', but started after it"));
+}
+
+}  // namespace
+}  // namespace tutti
