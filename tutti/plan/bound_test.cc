@@ -1,5 +1,6 @@
 #include "tutti/plan/bound.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -94,6 +95,18 @@ TEST(Bound, KnowsOfPins) {
   const Setting chain(graph_of({{{10ns}, {}, 7}, {{10ns}, {0}}}), machine_with({1, 1}), apart);
   EXPECT_EQ(bounds_of(chain).path, 20ns);
   EXPECT_EQ(bounds_of(chain).communication, 27ns);
+}
+
+TEST(Bound, StaysTrueWherePinsTellTooManyDevicesApart) {
+  // Twenty ops of 10, each with a device of its own: more devices than there may be classes.
+  std::vector<OpOnKinds> ops;
+  Constraints apart;
+  for (int i = 0; i < 20; ++i) {
+    ops.push_back({{10ns}});
+    apart.pins.push_back({fmt::format("o{}", i), {fmt::format("d{}", i)}});
+  }
+  const Setting setting(graph_of(ops), machine_with(std::vector<int>(20, 1)), apart);
+  EXPECT_EQ(bounds_of(setting).strongest(), 10ns);
 }
 
 TEST(Bound, LetsReadersShareTheQuickestTransferOfAValue) {

@@ -46,12 +46,12 @@ class Ledger {
     const bool weight = !producer.valid() && problem_.graph.is_weight(value);
     const int64_t bytes = problem_.graph.bytes(value);
     const MemoryId home = presence_.home(value);
+    const Duration held = rules_.hold_room ? last_placed(value) : Duration{0};
     for (const Transfer& transfer : presence_.transfers(value)) {
       const Readers* there = find_in(readers_, transfer.to);
       take(transfer.to, copy_begins(transfer, there), bytes);
-      if (!weight) {
-        give_back(transfer.to, there == nullptr ? transfer.finish : there->last_finish, bytes);
-      }
+      const Duration read = there == nullptr ? transfer.finish : there->last_finish;
+      if (!weight) give_back(transfer.to, std::max(read, held), bytes);
     }
     if (producer.valid()) {
       if (home.valid()) give_back(home, made_copy_ends(value, home), bytes);
@@ -60,7 +60,7 @@ class Ledger {
     for (const Readers& there : readers_) {
       if (home.valid() && there.memory != home) continue;
       take(there.memory, there.first_placed, bytes);
-      if (!weight) give_back(there.memory, there.last_finish, bytes);
+      if (!weight) give_back(there.memory, std::max(there.last_finish, held), bytes);
     }
   }
 

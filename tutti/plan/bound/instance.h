@@ -40,7 +40,6 @@ constexpr int64_t ceil_div(int64_t dividend, int64_t divisor) {
 // Where to look from: the start of the run, or its end with every arrow turned round. The two are
 // alike, as a transfer takes the same time both ways.
 enum Side : int { kFromStart = 0, kFromEnd = 1 };
-inline constexpr Side kBothSides[] = {kFromStart, kFromEnd};
 
 struct Neighbour {
   OpId op;

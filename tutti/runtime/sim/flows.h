@@ -1,6 +1,7 @@
 // Transfers that divide bandwidth: every flow over shared channels gets its max-min fair rate (no
 // flow can be given more without taking from one that has no more; Bertsekas, Gallager, Data
-// Networks, 1992), and all are re-timed whenever one joins or ends.
+// Networks, 1992), and is re-timed whenever a flow that it shares with, directly or through others,
+// joins or ends. Flows that share nothing with those that changed are left alone.
 //
 // One object serves one simulation.
 
@@ -20,39 +21,64 @@ class Flows {
   explicit Flows(const Machine& machine);
 
   void reset();
-  bool empty() const { return flows_.empty(); }
+  bool empty() const { return count_ == 0; }
 
-  // A transfer begins to move `bytes` over a hop.
+  // A transfer begins to move `bytes` over a hop that has a shared channel.
   void join(Duration now, int32_t transfer, const Hop& hop, double bytes);
 
-  // Moves every flow forward to `now` and appends those that have ended to `finished`.
+  // Takes out the flows that end at `now` or before, and appends them to `finished` by the time
+  // they end and then by the time they joined.
   void advance(Duration now, std::vector<int32_t>& finished);
 
-  // When the next flow ends if nothing joins; kNever if there is none. Works out the rates if
-  // membership has changed.
-  Duration next_finish();
+  // When the next flow ends if nothing joins; kNever if there is none. Re-times what has changed.
+  Duration next_finish(Duration now);
 
  private:
   struct Flow {
-    int32_t transfer;
-    const Hop* hop;
-    double bytes_left;
+    int32_t transfer = 0;
+    const Hop* hop = nullptr;
+    int64_t turn = 0;  // joined as the how-manieth
+    double own_limit = 0;   // of its channels that are not shared, bytes per ns
+    double bytes_left = 0;  // at `seen`
     double bytes_per_ns = 0;
+    Duration seen{0};
+    int32_t version = 0;  // of its entry in finishes_
+    bool gathered = false;
+    bool fixed = false;
+  };
+  struct Finish {
+    Duration time;
+    int64_t turn;
+    int32_t flow;
+    int32_t version;
+    friend bool operator>(const Finish& a, const Finish& b) {
+      return a.time != b.time ? a.time > b.time : a.turn > b.turn;
+    }
   };
 
+  bool is_shared(ChannelId channel) const { return shared_[static_cast<size_t>(channel.index)]; }
+  void touch(const Hop& hop);
+  void drop_stale();
+  // Everything that shares, directly or through others, with a channel that was touched.
+  void gather();
   // Progressive filling: raise all rates together; fix what meets a limit; go on with the rest.
   void share_fairly();
-  // The most a flow can carry over its channels that are not shared.
-  double own_limit(const Flow& flow) const;
+  double next_level() const;
+  bool stops_at(const Flow& flow, double level) const;
 
   const Machine& machine_;
-  Duration now_{0};
-  bool changed_ = false;
+  std::vector<bool> shared_;  // by channel
   std::vector<Flow> flows_;
-  std::vector<double> capacity_left_;   // by channel
-  std::vector<int32_t> unfixed_;        // by channel: flows whose rate is still rising
-  std::vector<int32_t> used_;           // channels in use
-  std::vector<bool> fixed_;             // by flow
+  std::vector<int32_t> free_;  // entries of flows_ that can be used again
+  int32_t count_ = 0;
+  int64_t turn_ = 0;
+  std::vector<std::vector<int32_t>> flows_on_;  // by channel
+  std::vector<int32_t> touched_;                // channels whose flows must be re-timed
+  std::vector<bool> is_touched_;
+  std::vector<int32_t> group_;            // the flows being re-timed
+  std::vector<double> capacity_left_;     // by channel, bytes per ns
+  std::vector<int32_t> rising_;           // by channel: flows whose rate is still rising
+  std::vector<Finish> finishes_;          // a heap, the next on top; some entries are stale
 };
 
 }  // namespace tutti

@@ -126,7 +126,7 @@ void PhysicalSimulator::finish_transfer(int32_t index) {
 
 void PhysicalSimulator::retime_flows() {
   // One event stands for all flows; an older one that comes up early moves them and does no harm.
-  const Duration next = flows_.next_finish();
+  const Duration next = flows_.next_finish(now_);
   if (next == flow_event_) return;
   flow_event_ = next;
   push_event(next, EventKind::flows_move, 0);

@@ -1,0 +1,131 @@
+// How fast the core is: published-model evaluations, HEFT, physical simulation, bounds, and how the
+// cost per op grows from a thousand ops to a million.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "tutti/base/check.h"
+#include "tutti/graph/import/import.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/machine/preset.h"
+#include "tutti/plan/bound.h"
+#include "tutti/plan/problem.h"
+#include "tutti/policy/registry.h"
+#include "tutti/runtime/sim/physical.h"
+#include "tutti/runtime/sim/released.h"
+
+namespace tutti {
+namespace {
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) std::fprintf(stderr, "core_bench: %s\n", result.error().message.c_str());
+  TUTTI_CHECK(result.has_value());
+  return std::move(*result);
+}
+
+struct Setting {
+  Graph graph;
+  Machine machine;
+  Costs costs;
+  std::unique_ptr<Problem> problem;
+
+  Setting(Graph made_graph, const char* preset)
+      : graph(std::move(made_graph)),
+        machine(must(make_preset(preset))),
+        costs(must(Costs::build(graph, machine))),
+        problem(std::make_unique<Problem>(must(Problem::make(graph, machine, costs)))) {}
+};
+
+// One setting is kept from benchmark to benchmark: a graph of a million ops takes a while to make.
+const Problem& layered_problem(int64_t ops, const char* preset) {
+  static std::unique_ptr<Setting> setting;
+  static std::pair<int64_t, std::string> made;
+  if (!setting || made != std::pair<int64_t, std::string>{ops, preset}) {
+    setting.reset();
+    setting = std::make_unique<Setting>(
+        must(make_layered({.ops = static_cast<int32_t>(ops)})), preset);
+    made = {ops, preset};
+  }
+  return *setting->problem;
+}
+
+Plan plan_with(const char* policy, const Problem& problem) {
+  return must(make_plan(**find_policy(policy), problem, {}, 1));
+}
+
+void per_op(benchmark::State& state, int64_t ops) {
+  state.counters["ops"] = static_cast<double>(ops);
+  state.counters["ns_per_op"] = benchmark::Counter(
+      static_cast<double>(ops) * static_cast<double>(state.iterations()) * 1e-9,
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+// The published LLAMA-LAYER graph where the shared data is there; its evaluations per second are
+// what annealing and training spend their time on.
+void released_layer(benchmark::State& state) {
+  const char* chosen = std::getenv("TUTTI_DATA");
+  const std::string folder = chosen != nullptr ? chosen : "../shared/data";
+  const std::string path = folder + "/doppler/full_transformer_layer_261nodes.txt";
+  if (!std::filesystem::exists(path)) {
+    state.SkipWithError("needs doppler/ in ../shared/data or $TUTTI_DATA");
+    return;
+  }
+  const Setting setting(must(load_graph(path)).graph, "uniform-4");
+  std::vector<Plan> plans;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    plans.push_back(must(make_plan(**find_policy("random"), *setting.problem, {}, seed)));
+  }
+  ReleasedSimulator simulator(*setting.problem);
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(simulator.evaluate(plans[next++ % plans.size()].placement));
+  }
+  state.counters["evaluations_per_s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK(released_layer);
+
+void heft(benchmark::State& state) {
+  const Problem& problem = layered_problem(state.range(0), "uniform-8");
+  for (auto _ : state) benchmark::DoNotOptimize(plan_with("heft", problem));
+  per_op(state, state.range(0));
+}
+BENCHMARK(heft)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
+
+void physical_simulation(benchmark::State& state) {
+  const Problem& problem = layered_problem(state.range(0), "uniform-8");
+  const Plan plan = plan_with("heft", problem);
+  PhysicalSimulator simulator(problem);
+  for (auto _ : state) benchmark::DoNotOptimize(must(simulator.run(plan, {})));
+  per_op(state, state.range(0));
+}
+BENCHMARK(physical_simulation)
+    ->RangeMultiplier(10)
+    ->Range(1000, 1000000)
+    ->Unit(benchmark::kMillisecond);
+
+void physical_simulation_contended(benchmark::State& state) {
+  const Problem& problem = layered_problem(state.range(0), "v100-8-nvlink");
+  const Plan plan = plan_with("heft", problem);
+  PhysicalSimulator simulator(problem);
+  for (auto _ : state) benchmark::DoNotOptimize(simulator.run(plan, {}).has_value());
+  per_op(state, state.range(0));
+}
+BENCHMARK(physical_simulation_contended)
+    ->RangeMultiplier(10)
+    ->Range(1000, 100000)
+    ->Unit(benchmark::kMillisecond);
+
+void bounds(benchmark::State& state) {
+  const Problem& problem = layered_problem(state.range(0), "uniform-8");
+  for (auto _ : state) benchmark::DoNotOptimize(lower_bounds(problem));
+  per_op(state, state.range(0));
+}
+BENCHMARK(bounds)->RangeMultiplier(10)->Range(100, 1000000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,187 @@
+// The documents tell the truth about the repository: what they link to and name exists, and what
+// they show tutti printing is what an example prints.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "test/support/markdown.h"
+#include "test/support/repository.h"
+
+namespace tutti {
+namespace {
+
+std::string at(const std::string& file, int line) {
+  return fmt::format("{}:{}: ", file, line);
+}
+
+// The headings of a file as GitHub names them: lower case, dashes for blanks, no punctuation.
+std::set<std::string> anchors_of(const std::string& path) {
+  std::set<std::string> anchors;
+  for (const std::string& line : lines_of(repository_text(path))) {
+    if (line[0] != '#' || line.find(' ') == std::string::npos) continue;
+    std::string anchor;
+    for (const char c : line.substr(line.find(' ') + 1)) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (std::isalnum(byte) != 0 || c == '-' || c == '_')
+        anchor += static_cast<char>(std::tolower(byte));
+      if (c == ' ') anchor += '-';
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
+// The first word of a code span, if it looks like the path of a file or folder of ours.
+std::string path_in(const std::string& span) {
+  static const std::regex kPath(
+      R"((tutti|tools|test|docs|scripts|examples|cmake|bench|\.ci)/[A-Za-z0-9_./-]+)"
+      R"(|[A-Za-z]+\.(md|txt|json)|Makefile|LICENSE)");
+  const std::string word = span.substr(0, span.find(' '));
+  return std::regex_match(word, kPath) ? word : "";
+}
+
+// The words of a command after `tutti` up to the first that is no sub-command's name.
+std::vector<std::string> command_words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  std::string word;
+  stream >> word;
+  while (stream >> word && std::all_of(word.begin(), word.end(),
+                                       [](unsigned char c) { return std::islower(c) != 0; })) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+// The names that tools/*.cc gives to add_subcommand.
+std::set<std::string> sub_commands() {
+  static const std::regex kName(R"re(add_subcommand\(\s*"(\w+)")re");
+  std::set<std::string> names;
+  for (const std::string& path : repository_files("tools", ".cc")) {
+    const std::string text = repository_text(path);
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), kName);
+         it != std::sregex_iterator(); ++it) {
+      names.insert((*it)[1]);
+    }
+  }
+  return names;
+}
+
+TEST(Docs, EveryLinkLeadsSomewhere) {
+  for (const std::string& file : repository_files("", ".md")) {
+    const auto folder = std::filesystem::path(file).parent_path();
+    for (const auto& [target, line] : read_markdown(file).links) {
+      if (target.find("://") != std::string::npos) continue;
+      const size_t hash = target.find('#');
+      const std::string name = target.substr(0, hash);
+      const std::string path =
+          name.empty() ? file : (folder / name).lexically_normal().generic_string();
+      ASSERT_TRUE(in_repository(path)) << at(file, line) << "no " << path;
+      if (hash == std::string::npos) continue;
+      EXPECT_TRUE(anchors_of(path).contains(target.substr(hash + 1)))
+          << at(file, line) << path << " has no heading " << target.substr(hash);
+    }
+  }
+}
+
+// A change log may speak of files that are gone.
+TEST(Docs, EveryPathNamedInCodeExists) {
+  for (const std::string& file : repository_files("", ".md")) {
+    if (file == "CHANGELOG.md") continue;
+    const auto folder = std::filesystem::path(file).parent_path();
+    for (const auto& [span, line] : read_markdown(file).spans) {
+      const std::string path = path_in(span);
+      // A bare file name is one beside the document; "graph.json" in general text is only a name.
+      if (path.empty() || (path.find('/') == std::string::npos && !path.ends_with(".md"))) continue;
+      EXPECT_TRUE(in_repository(path) || in_repository(folder / path))
+          << at(file, line) << "no " << path;
+    }
+  }
+}
+
+TEST(Docs, EveryCommandExists) {
+  const std::set<std::string> known = sub_commands();
+  ASSERT_TRUE(known.contains("plan"));
+  int count = 0;
+  for (const std::string& file : repository_files("", ".md")) {
+    const Markdown markdown = read_markdown(file);
+    std::vector<Markdown::Part> commands = markdown.spans;
+    for (const Fence& fence : markdown.fences) {
+      for (const std::string& line : lines_of(fence.text)) {
+        commands.push_back({line.starts_with("$ ") ? line.substr(2) : line, fence.line});
+      }
+    }
+    for (const auto& [text, line] : commands) {
+      if (!text.starts_with("tutti ")) continue;
+      // `tutti graph make layered` has three names; what follows a name may be a file.
+      const std::vector<std::string> words = command_words(text);
+      if (words.empty()) continue;
+      EXPECT_TRUE(known.contains(words[0])) << at(file, line) << "no command in: " << text;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 10);
+}
+
+TEST(Docs, ReadmeNamesEveryCommand) {
+  const std::string readme = repository_text("README.md");
+  for (const std::string& path : repository_files("tools", "_command.cc")) {
+    const std::string name =
+        path.substr(path.find('/') + 1, path.size() - path.find('/') - 1 - 11);  // _command.cc
+    EXPECT_NE(readme.find("`tutti " + name), std::string::npos) << "README.md lacks tutti " << name;
+  }
+}
+
+// A block that begins with "$ tutti" is a transcript: it must stand in some example's expected.txt,
+// which the tests compare with what the program prints.
+TEST(Docs, TranscriptsAreThoseOfExamples) {
+  std::string printed;
+  for (const std::string& path : repository_files("examples", "expected.txt")) {
+    printed += repository_text(path);
+  }
+  for (const std::string& file : repository_files("", ".md")) {
+    for (const Fence& fence : read_markdown(file).fences) {
+      if (!fence.text.starts_with("$ tutti ")) continue;
+      EXPECT_NE(printed.find(fence.text), std::string::npos)
+          << at(file, fence.line) << "no expected.txt of examples/ holds this transcript";
+    }
+  }
+}
+
+TEST(Docs, EveryExampleSaysWhatItPrints) {
+  const auto examples = std::filesystem::path(TUTTI_SOURCE_DIR) / "examples";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(examples)) {
+    ++count;
+    for (const char* name : {"README.md", "run.sh", "expected.txt"}) {
+      EXPECT_TRUE(std::filesystem::exists(entry.path() / name))
+          << entry.path() << " lacks " << name;
+    }
+  }
+  EXPECT_GT(count, 0);
+}
+
+TEST(Docs, IndexesListEveryPage) {
+  for (const char* folder : {"docs/adr", "examples"}) {
+    const std::string index = repository_text(
+        folder == std::string("examples") ? "README.md" : std::string(folder) + "/README.md");
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(TUTTI_SOURCE_DIR) / folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name == "README.md") continue;
+      EXPECT_NE(index.find(name), std::string::npos)
+          << "no index entry for " << folder << "/" << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,208 @@
+// Dependencies point downwards only. The table below is the plan of the house; every #include and
+// every room of tutti/CMakeLists.txt is held to it.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "test/support/repository.h"
+
+namespace tutti {
+namespace {
+
+struct Room {
+  std::string name;
+  std::vector<std::string> uses;  // it may also use what these may use
+};
+
+// Lowest first. A room may stand here before its folder exists, but no folder without standing
+// here.
+const std::vector<Room> kRooms = {
+    {"base", {}},
+    {"graph", {"base"}},
+    {"machine", {"base"}},
+    {"kernels", {"graph"}},
+    {"costs", {"graph", "machine", "kernels"}},
+    {"plan", {"costs"}},
+    {"belief", {"machine"}},
+    {"policy", {"plan", "belief"}},
+    {"trace", {"plan"}},
+    {"telemetry", {"machine"}},
+    {"runtime", {"plan", "trace", "kernels", "telemetry"}},  // policies only through plan/policy.h
+    {"search", {"policy", "runtime"}},
+    {"calibrate", {"policy", "runtime"}},
+    {"train", {"policy", "runtime"}},
+    {"serve", {"policy", "runtime", "belief"}},
+    {"report", {"plan", "trace"}},
+};
+
+using Allowed = std::map<std::string, std::set<std::string>>;
+
+// For each room all that it may include, itself among them.
+Allowed allowed_rooms() {
+  Allowed allowed;
+  for (const Room& room : kRooms) {
+    std::set<std::string>& all = allowed[room.name];
+    all.insert(room.name);
+    for (const std::string& used : room.uses)
+      all.insert(allowed[used].begin(), allowed[used].end());
+  }
+  return allowed;
+}
+
+// "plan" for "tutti/plan/bound/load.h".
+std::string room_of(const std::string& path) {
+  const size_t begin = path.find('/') + 1;
+  return path.substr(begin, path.find('/', begin) - begin);
+}
+
+std::vector<std::string> sources_of(const std::string& folder) {
+  std::vector<std::string> sources;
+  for (const char* ending : {".h", ".cc", ".cu"}) {
+    const auto some = repository_files(folder, ending);
+    sources.insert(sources.end(), some.begin(), some.end());
+  }
+  return sources;
+}
+
+// What a file includes in quotes.
+std::vector<std::string> includes_of(const std::string& path) {
+  static const std::regex kInclude(R"re(^\s*#\s*include\s*"([^"]+)")re");
+  std::vector<std::string> included;
+  std::smatch match;
+  for (const std::string& line : lines_of(repository_text(path))) {
+    if (std::regex_search(line, match, kInclude)) included.push_back(match[1]);
+  }
+  return included;
+}
+
+bool is_for_tests(const std::string& path) {
+  return path.ends_with("_test.cc") || path.ends_with("testing.h") || path.ends_with("_fuzz.cc");
+}
+
+std::string expected_guard(const std::string& path) {
+  std::string guard = path.starts_with("tutti/") ? "" : "TUTTI_";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    guard += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return guard + "_";
+}
+
+TEST(Layering, RoomsStandAboveAllThatTheyUse) {
+  std::set<std::string> below;
+  for (const Room& room : kRooms) {
+    for (const std::string& used : room.uses) {
+      EXPECT_TRUE(below.contains(used))
+          << room.name << " uses " << used << ", which is not below it";
+    }
+    EXPECT_TRUE(below.insert(room.name).second) << room.name << " stands twice";
+  }
+}
+
+TEST(Layering, RuntimesDoNotKnowPolicies) {
+  const Allowed allowed = allowed_rooms();
+  EXPECT_FALSE(allowed.at("runtime").contains("policy"));
+  EXPECT_FALSE(allowed.at("policy").contains("runtime"));
+}
+
+TEST(Layering, EveryFolderIsARoomOfTheTable) {
+  const Allowed allowed = allowed_rooms();
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(TUTTI_SOURCE_DIR) / "tutti")) {
+    if (!entry.is_directory()) continue;
+    const std::string name = entry.path().filename().string();
+    EXPECT_TRUE(allowed.contains(name)) << "tutti/" << name << " is no room of the table";
+  }
+}
+
+TEST(Layering, EveryIncludePointsDownwards) {
+  const Allowed allowed = allowed_rooms();
+  int count = 0;
+  for (const std::string& path : sources_of("tutti")) {
+    const auto room = allowed.find(room_of(path));
+    if (room == allowed.end()) continue;  // EveryFolderIsARoomOfTheTable says so
+    for (const std::string& included : includes_of(path)) {
+      ++count;
+      if (included.starts_with("test/")) {
+        EXPECT_TRUE(is_for_tests(path)) << path << " is no test but includes " << included;
+        continue;
+      }
+      ASSERT_TRUE(included.starts_with("tutti/"))
+          << path << " includes " << included << "; name files from the root, tutti/...";
+      EXPECT_TRUE(room->second.contains(room_of(included)))
+          << path << " includes " << included << ", but " << room->first << " may not use "
+          << room_of(included);
+    }
+  }
+  EXPECT_GT(count, 100) << "hardly any include was found; is this test looking in the right place?";
+}
+
+TEST(Layering, EveryIncludeOfOursExists) {
+  for (const char* folder : {"tutti", "tools", "test", "bench"}) {
+    for (const std::string& path : sources_of(folder)) {
+      for (const std::string& included : includes_of(path)) {
+        EXPECT_TRUE(in_repository(included)) << path << " includes " << included;
+      }
+    }
+  }
+}
+
+TEST(Layering, NothingShippedIncludesTestingHeaders) {
+  for (const char* folder : {"tutti", "tools"}) {
+    for (const std::string& path : sources_of(folder)) {
+      if (is_for_tests(path)) continue;
+      for (const std::string& included : includes_of(path)) {
+        EXPECT_FALSE(included.ends_with("testing.h")) << path << " includes " << included;
+      }
+    }
+  }
+}
+
+// tutti_room(plan USES base graph machine costs) and the table say the same.
+TEST(Layering, CMakeLinksOnlyWhatTheTableAllows) {
+  const Allowed allowed = allowed_rooms();
+  static const std::regex kRoom(R"(tutti_room\((\w+)([^)]*)\))");
+  const std::string text = repository_text("tutti/CMakeLists.txt");
+  std::set<std::string> built;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), kRoom);
+       it != std::sregex_iterator(); ++it) {
+    const std::string name = (*it)[1];
+    ASSERT_TRUE(allowed.contains(name)) << name << " is no room of the table";
+    EXPECT_TRUE(in_repository("tutti/" + name)) << name << " has no folder";
+    built.insert(name);
+    bool is_use = false;
+    std::istringstream words((*it)[2]);
+    for (std::string word; words >> word;) {
+      if (word == "USES" || word == "LIBRARIES") {
+        is_use = word == "USES";
+      } else if (is_use) {
+        EXPECT_TRUE(allowed.at(name).contains(word)) << name << " links " << word;
+      }
+    }
+  }
+  EXPECT_TRUE(built.contains("base")) << "no room was found in tutti/CMakeLists.txt";
+}
+
+TEST(Layering, HeaderGuardsAreNamedAfterTheirPaths) {
+  for (const char* folder : {"tutti", "tools", "test", "bench"}) {
+    for (const std::string& path : repository_files(folder, ".h")) {
+      const std::string guard = expected_guard(path);
+      const std::string text = repository_text(path);
+      EXPECT_NE(text.find("#ifndef " + guard + "\n#define " + guard + "\n"), std::string::npos)
+          << path << " should be guarded by " << guard;
+      EXPECT_TRUE(text.ends_with("#endif  // " + guard + "\n"))
+          << path << " should end with: #endif  // " << guard;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti
