@@ -46,8 +46,8 @@ const Problem& layered_problem(int64_t ops, const char* preset) {
   static std::pair<int64_t, std::string> made;
   if (!setting || made != std::pair<int64_t, std::string>{ops, preset}) {
     setting.reset();
-    setting = std::make_unique<Setting>(
-        must(make_layered({.ops = static_cast<int32_t>(ops)})), preset);
+    setting =
+        std::make_unique<Setting>(must(make_layered({.ops = static_cast<int32_t>(ops)})), preset);
     made = {ops, preset};
   }
   return *setting->problem;
@@ -59,9 +59,9 @@ Plan plan_with(const char* policy, const Problem& problem) {
 
 void per_op(benchmark::State& state, int64_t ops) {
   state.counters["ops"] = static_cast<double>(ops);
-  state.counters["ns_per_op"] = benchmark::Counter(
-      static_cast<double>(ops) * static_cast<double>(state.iterations()) * 1e-9,
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_op"] =
+      benchmark::Counter(static_cast<double>(ops) * static_cast<double>(state.iterations()) * 1e-9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 // The published LLAMA-LAYER graph where the shared data is there; its evaluations per second are

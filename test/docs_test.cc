@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "test/support/markdown.h"
@@ -39,26 +39,20 @@ std::set<std::string> anchors_of(const std::string& path) {
   return anchors;
 }
 
-// The first word of a code span, if it looks like the path of a file or folder of ours.
+// The first word of a code span, if it looks like the path of a file or folder of ours: below one
+// of our folders, or a document. A bare "graph.json" may be anybody's.
 std::string path_in(const std::string& span) {
   static const std::regex kPath(
-      R"((tutti|tools|test|docs|scripts|examples|cmake|bench|\.ci)/[A-Za-z0-9_./-]+)"
-      R"(|[A-Za-z]+\.(md|txt|json)|Makefile|LICENSE)");
+      R"((tutti|tools|test|docs|scripts|examples|cmake|bench|\.ci)/[A-Za-z0-9_./-]*|\w+\.md)");
   const std::string word = span.substr(0, span.find(' '));
   return std::regex_match(word, kPath) ? word : "";
 }
 
-// The words of a command after `tutti` up to the first that is no sub-command's name.
-std::vector<std::string> command_words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  std::string word;
-  stream >> word;
-  while (stream >> word && std::all_of(word.begin(), word.end(),
-                                       [](unsigned char c) { return std::islower(c) != 0; })) {
-    words.push_back(word);
-  }
-  return words;
+// "compare" for "tutti compare graph.json"; empty if it is no such command.
+std::string command_in(const std::string& text) {
+  static const std::regex kCommand(R"(tutti ([a-z]+).*)");
+  std::smatch match;
+  return std::regex_match(text, match, kCommand) ? match[1].str() : "";
 }
 
 // The names that tools/*.cc gives to add_subcommand.
@@ -99,8 +93,7 @@ TEST(Docs, EveryPathNamedInCodeExists) {
     const auto folder = std::filesystem::path(file).parent_path();
     for (const auto& [span, line] : read_markdown(file).spans) {
       const std::string path = path_in(span);
-      // A bare file name is one beside the document; "graph.json" in general text is only a name.
-      if (path.empty() || (path.find('/') == std::string::npos && !path.ends_with(".md"))) continue;
+      if (path.empty()) continue;
       EXPECT_TRUE(in_repository(path) || in_repository(folder / path))
           << at(file, line) << "no " << path;
     }
@@ -120,23 +113,28 @@ TEST(Docs, EveryCommandExists) {
       }
     }
     for (const auto& [text, line] : commands) {
-      if (!text.starts_with("tutti ")) continue;
-      // `tutti graph make layered` has three names; what follows a name may be a file.
-      const std::vector<std::string> words = command_words(text);
-      if (words.empty()) continue;
-      EXPECT_TRUE(known.contains(words[0])) << at(file, line) << "no command in: " << text;
+      const std::string command = command_in(text);
+      if (command.empty()) continue;
+      EXPECT_TRUE(known.contains(command)) << at(file, line) << "no command in: " << text;
       ++count;
     }
   }
   EXPECT_GT(count, 10);
 }
 
-TEST(Docs, ReadmeNamesEveryCommand) {
+TEST(Docs, ReadmeNamesEveryCommandAndPolicy) {
   const std::string readme = repository_text("README.md");
-  for (const std::string& path : repository_files("tools", "_command.cc")) {
-    const std::string name =
-        path.substr(path.find('/') + 1, path.size() - path.find('/') - 1 - 11);  // _command.cc
+  const std::string ending = "_command.cc";
+  for (const std::string& path : repository_files("tools", ending)) {
+    const std::string file = std::filesystem::path(path).filename().string();
+    const std::string name = file.substr(0, file.size() - ending.size());
     EXPECT_NE(readme.find("`tutti " + name), std::string::npos) << "README.md lacks tutti " << name;
+  }
+  for (const std::string& path : repository_files("tutti/policy/heuristic", ".cc")) {
+    const std::string name = std::filesystem::path(path).stem().string();
+    if (name.ends_with("_test")) continue;
+    EXPECT_NE(readme.find("`" + name + "`"), std::string::npos)
+        << "README.md lacks policy " << name;
   }
 }
 
@@ -170,15 +168,18 @@ TEST(Docs, EveryExampleSaysWhatItPrints) {
 }
 
 TEST(Docs, IndexesListEveryPage) {
-  for (const char* folder : {"docs/adr", "examples"}) {
-    const std::string index = repository_text(
-        folder == std::string("examples") ? "README.md" : std::string(folder) + "/README.md");
+  const std::pair<const char*, const char*> indexes[] = {{"docs/adr", "docs/adr/README.md"},
+                                                         {"docs/results", "docs/results/README.md"},
+                                                         {"docs/formats", "README.md"},
+                                                         {"examples", "README.md"}};
+  for (const auto& [folder, index] : indexes) {
+    const std::string listed = repository_text(index);
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::path(TUTTI_SOURCE_DIR) / folder)) {
       const std::string name = entry.path().filename().string();
       if (name == "README.md") continue;
-      EXPECT_NE(index.find(name), std::string::npos)
-          << "no index entry for " << folder << "/" << name;
+      EXPECT_NE(listed.find(name), std::string::npos)
+          << index << " lacks " << folder << "/" << name;
     }
   }
 }

@@ -12,8 +12,10 @@
 
 namespace tutti {
 
-// What doing nothing gives: all on the best single device, simulated. None if that is impossible.
-std::optional<Duration> single_device_makespan(const Problem& problem, SimModel model);
+// What doing nothing gives: all on the best single device, simulated; the mean over `runs` seeds
+// from `seed` on. None if that is impossible.
+std::optional<Duration> single_device_makespan(const Problem& problem, SimModel model,
+                                               ReadyOrder order, uint64_t seed, int runs);
 
 // makespan / bound - 1; 0 for an empty graph.
 double gap_to(Duration bound, double makespan_ns);

@@ -19,7 +19,7 @@ namespace {
 
 struct CheckArguments {
   ProblemInputs inputs;
-  CommonOptions common;
+  bool json = false;
   std::string plan;
   std::string trace;
 };
@@ -79,7 +79,7 @@ int run_check(const CheckArguments& arguments) {
                                    to_text((*trace)->makespan), to_text(bounds.strongest())));
     }
   }
-  if (arguments.common.json) {
+  if (arguments.json) {
     print_json(faults, bounds);
   } else if (faults.empty()) {
     fmt::print("good: every rule holds; lower bound {}\n", to_text(bounds.strongest()));
@@ -98,7 +98,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       "Example: tutti check graph.json --machine p100-4 --plan plan.json --trace trace.json");
   auto arguments = std::make_shared<CheckArguments>();
   arguments->inputs.add_to(*command);
-  arguments->common.add_to(*command);
+  command->add_flag("--json", arguments->json, "Print the verdict as JSON");
   command->add_option("--plan", arguments->plan, "Plan file");
   command->add_option("--trace", arguments->trace, "Trace file, made by simulate --trace");
   command->callback([arguments, &exit_code] { exit_code = run_check(*arguments); });

@@ -53,7 +53,8 @@ Run run_once(const PolicyEntry& entry, const Problem& problem, Judge& judge, uin
   Run run;
   const auto begin = std::chrono::steady_clock::now();
   const Result<Plan> plan = make_plan(entry, problem, {}, seed);
-  run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.plan_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!plan) {
     run.error = plan.error();
     return run;
@@ -77,12 +78,15 @@ Row summarise(const std::string& policy, const std::vector<Run>& runs) {
   const auto count = static_cast<double>(runs.size());
   for (const Run& run : runs) {
     if (run.error && !row.error) row.error = run.error;
-    row.mean_ns += run.makespan_ns / count;
-    row.planned_ns += run.planned_ns / count;
-    row.plan_seconds += run.plan_seconds / count;
+    row.mean_ns += run.makespan_ns;
+    row.planned_ns += run.planned_ns;
+    row.plan_seconds += run.plan_seconds;
     row.min_ns = std::min(row.min_ns, run.makespan_ns);
     row.evaluations += run.evaluations;
   }
+  row.mean_ns /= count;
+  row.planned_ns /= count;
+  row.plan_seconds /= count;
   double squares = 0;
   for (const Run& run : runs) squares += std::pow(run.makespan_ns - row.mean_ns, 2);
   if (runs.size() > 1) row.stddev_ns = std::sqrt(squares / (count - 1));
@@ -118,11 +122,15 @@ std::vector<Row> compare(const CompareArguments& arguments, const Problem& probl
   return rows;
 }
 
-std::string to_json(const CompareArguments& arguments, const Problem& problem,
-                    const Bounds& bounds, const std::vector<Row>& rows) {
+std::string to_json(const CompareArguments& arguments, const Problem& problem, const Bounds& bounds,
+                    const std::vector<Row>& rows) {
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
   json.field("machine", problem.machine.name()).field("model", arguments.model.model);
+  json.field("order", arguments.model.order)
+      .key("seed")
+      .value(std::to_string(arguments.common.seed));
+  json.field("noise", problem.costs.has_noise());
   json.field("lower_bound_ns", bounds.strongest()).key("bounds_ns").open_object();
   json.field("load", bounds.load).field("path", bounds.path).field("interval", bounds.interval);
   json.field("communication", bounds.communication).close_object();
@@ -145,7 +153,9 @@ std::string to_json(const CompareArguments& arguments, const Problem& problem,
   return json.text();
 }
 
-Duration rounded(double ns) { return nanoseconds_of(ns); }
+Duration rounded(double ns) {
+  return nanoseconds_of(ns);
+}
 
 void print_table(const CompareArguments& arguments, const Problem& problem, const Bounds& bounds,
                  const std::vector<Row>& rows) {
@@ -154,10 +164,13 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
     if (!row.error && (best == nullptr || row.mean_ns < best->mean_ns)) best = &row;
   }
   if (best != nullptr) {
-    fmt::print("{}\n\n", answer_line("best is " + best->policy, rounded(best->mean_ns), bounds,
-                                     single_device_makespan(problem, arguments.model.sim_model())));
+    fmt::print("{}\n\n",
+               answer_line("best is " + best->policy, rounded(best->mean_ns), bounds,
+                           single_device_makespan(problem, arguments.model.sim_model(),
+                                                  arguments.model.ready_order(),
+                                                  arguments.common.seed, arguments.seeds)));
   }
-  fmt::print("graph {} ({} ops), machine {} ({} devices), {} model, {} seeds, simulated\n",
+  fmt::print("graph {} (ops: {}), machine {} (devices: {}), {} model, seeds: {}, simulated\n",
              problem.graph.name(), problem.graph.size(), problem.machine.name(),
              problem.machine.size(), arguments.model.model, arguments.seeds);
   Table table({"policy", "makespan", "best", "stddev", "planned", "gap", "plan time"});
@@ -211,7 +224,8 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("compare", "Compare policies on one graph and machine, by simulation");
   command->footer(
-      "Example: tutti compare graph.json --machine p100-4 --policies heft,critical_path --seeds 50");
+      "Example: tutti compare graph.json --machine p100-4 --policies heft,critical_path --seeds "
+      "50");
   auto arguments = std::make_shared<CompareArguments>();
   arguments->inputs.add_to(*command);
   arguments->model.add_to(*command);

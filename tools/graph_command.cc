@@ -1,6 +1,7 @@
 // tutti graph: look at a graph, convert it to our format, or make one.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -74,16 +75,23 @@ void print_info(const Imported& imported, const Summary& summary) {
              summary.inputs, bytes_to_text(summary.bytes));
   fmt::print("  flops        {:.4g}\n", summary.flops);
   fmt::print("  given        run times: {}, transfers: {}\n",
-             graph.has_given_run_times() ? "yes" : "no", graph.has_given_transfers() ? "yes" : "no");
+             graph.has_given_run_times() ? "yes" : "no",
+             graph.has_given_transfers() ? "yes" : "no");
   if (imported.measured_makespan) {
     fmt::print("  measured     makespan {}\n", to_text(*imported.measured_makespan));
   }
-  fmt::print("  kinds        {}\n", graph.op_kinds().size());
+  constexpr size_t kMostKinds = 12;
+  std::vector<std::string> kinds = graph.op_kinds();
+  if (kinds.size() > kMostKinds) {
+    kinds.resize(kMostKinds);
+    kinds.push_back(fmt::format("and {} more", graph.op_kinds().size() - kMostKinds));
+  }
+  fmt::print("  kinds        {}\n", fmt::join(kinds, ", "));
 }
 
 Result<Imported> load(const GraphArguments& arguments) {
-  Result<Imported> imported = load_graph(
-      arguments.path, {.scale_by_machine_speed = arguments.scale_by_machine_speed});
+  Result<Imported> imported =
+      load_graph(arguments.path, {.scale_by_machine_speed = arguments.scale_by_machine_speed});
   if (!imported) return imported;
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.path, warning);
@@ -123,8 +131,7 @@ int run_layered(const GraphArguments& arguments) {
   return write(*graph, arguments.output);
 }
 
-void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
-              int& exit_code) {
+void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments, int& exit_code) {
   CLI::App* info = command.add_subcommand("info", "Say what a graph file holds");
   info->footer("Example: tutti graph info model.json");
   info->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
@@ -137,15 +144,15 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
   CLI::App* convert =
       command.add_subcommand("convert", "Convert a graph of any format to tutti's own");
   convert->footer("Example: tutti graph convert workflow.json -o graph.json");
-  convert->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
+  convert->add_option("graph", arguments->path, "Graph file, in any format tutti reads")
+      ->required();
   convert->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
   convert->add_flag("--scale-by-machine-speed", arguments->scale_by_machine_speed,
                     "WfFormat: scale run times by the clock speed of the machine they ran on");
   convert->callback([arguments, &exit_code] { exit_code = run_convert(*arguments); });
 }
 
-void add_make(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
-              int& exit_code) {
+void add_make(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments, int& exit_code) {
   CLI::App* make = command.add_subcommand("make", "Make a graph of a seeded family");
   make->require_subcommand(1);
   CLI::App* layered = make->add_subcommand(

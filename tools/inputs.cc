@@ -29,8 +29,7 @@ void ProblemInputs::add_to(CLI::App& command) {
 
 Result<LoadedProblem> ProblemInputs::load() const {
   LoadedProblem loaded;
-  Result<Imported> imported =
-      load_graph(graph, {.scale_by_machine_speed = scale_by_machine_speed});
+  Result<Imported> imported = load_graph(graph, {.scale_by_machine_speed = scale_by_machine_speed});
   if (!imported) return imported.error();
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
@@ -81,7 +80,9 @@ void CommonOptions::add_to(CLI::App& command) {
   command.add_flag("--json", json, "Print the result as JSON");
 }
 
-int CommonOptions::thread_count() const { return threads > 0 ? threads : usable_cores(); }
+int CommonOptions::thread_count() const {
+  return threads > 0 ? threads : usable_cores();
+}
 
 void ModelOptions::add_to(CLI::App& command) {
   command
@@ -90,8 +91,7 @@ void ModelOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"physical", "released"}))
       ->capture_default_str();
   command
-      .add_option("--order", order,
-                  "Who goes first among ready ops on a device (physical model)")
+      .add_option("--order", order, "Who goes first among ready ops on a device (physical model)")
       ->check(CLI::IsMember({"priority", "fifo", "lifo", "random"}))
       ->capture_default_str();
 }
@@ -110,13 +110,18 @@ ReadyOrder ModelOptions::ready_order() const {
 int report(const Error& error) {
   fmt::print(stderr, "tutti: {}\n", error.message);
   switch (error.kind) {
-    case Error::Kind::invalid_input: return 2;
-    case Error::Kind::infeasible: return 3;
-    case Error::Kind::failed: return 1;
+    case Error::Kind::invalid_input:
+      return 2;
+    case Error::Kind::infeasible:
+      return 3;
+    case Error::Kind::failed:
+      return 1;
   }
   return 1;
 }
 
-bool shows_progress() { return ::isatty(STDERR_FILENO) != 0; }
+bool shows_progress() {
+  return ::isatty(STDERR_FILENO) != 0;
+}
 
 }  // namespace tutti

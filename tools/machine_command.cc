@@ -32,7 +32,8 @@ void list_machines(const MachineArguments& arguments) {
     fmt::print("{}", json.text());
     return;
   }
-  for (const Preset& preset : machine_presets()) fmt::print("{:<15} {}\n", preset.name, preset.what);
+  for (const Preset& preset : machine_presets())
+    fmt::print("{:<15} {}\n", preset.name, preset.what);
 }
 
 int show(const Result<Machine>& machine, const MachineArguments& arguments) {
@@ -56,14 +57,16 @@ void add_machine_command(CLI::App& app, int& exit_code) {
 
   CLI::App* shown = command->add_subcommand("show", "Print a machine as a machine file");
   shown->footer("Example: tutti machine show p100-4 > mine.toml");
-  shown->add_option("machine", arguments->name, "A preset, a machine file, or this-host")->required();
+  shown->add_option("machine", arguments->name, "A preset, a machine file, or this-host")
+      ->required();
   shown->add_flag("--json", arguments->json, "As JSON instead of TOML");
   shown->add_option("-o,--output", arguments->output, "Write it here");
   shown->callback(
       [arguments, &exit_code] { exit_code = show(load_machine(arguments->name), *arguments); });
 
   CLI::App* found = command->add_subcommand(
-      "discover", "Describe this host: its cores, memory and GPUs, as far as this process may use them");
+      "discover",
+      "Describe this host: its cores, memory and GPUs, as far as this process may use them");
   found->footer("Example: tutti machine discover -o this-host.toml");
   found->add_flag("--json", arguments->json, "As JSON instead of TOML");
   found->add_option("-o,--output", arguments->output, "Write it here");

@@ -30,7 +30,8 @@ struct PlanArguments {
 Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem) {
   const SimModel model = arguments.model.sim_model();
   if (arguments.policy == "auto") {
-    return plan_auto(problem, model, arguments.common.seed, arguments.common.thread_count());
+    return plan_auto(problem, model, arguments.model.ready_order(), arguments.common.seed,
+                     arguments.common.thread_count());
   }
   const Result<const PolicyEntry*> entry = find_policy(arguments.policy);
   if (!entry) return entry.error();
@@ -51,7 +52,9 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
   json.field("machine", problem.machine.name()).field("policy", result.plan.provenance.policy);
-  json.field("makespan_ns", result.makespan).field("planned_makespan_ns", result.plan.planned_makespan);
+  json.field("makespan_ns", result.makespan);
+  json.key("planned_makespan_ns");
+  result.plan.start.empty() ? json.null() : json.value(result.plan.planned_makespan);
   json.field("lower_bound_ns", bounds.strongest());
   json.field("gap", gap_to(bounds.strongest(), static_cast<double>(result.makespan.count())));
   json.key("single_device_ns");
@@ -76,7 +79,7 @@ void print_text(const Problem& problem, const AutoResult& result, const Bounds& 
   std::vector<int64_t> ops(static_cast<size_t>(problem.machine.size()), 0);
   for (const DeviceId device : result.plan.placement) ++ops[static_cast<size_t>(device.index)];
   for (const DeviceId device : problem.machine.devices()) {
-    fmt::print("  {}: {} ops\n", problem.machine.device(device).name,
+    fmt::print("  {}: ops {}\n", problem.machine.device(device).name,
                ops[static_cast<size_t>(device.index)]);
   }
   if (result.tried.size() < 2) return;
@@ -87,6 +90,16 @@ void print_text(const Problem& problem, const AutoResult& result, const Bounds& 
     table.add({tried.policy, to_text(tried.makespan), gap_text(gap_to(bounds.strongest(), ns))});
   }
   fmt::print("{}", table.text());
+}
+
+// Judged on the same runs as the plan itself: auto has tried it already.
+std::optional<Duration> best_single_device(const PlanArguments& arguments, const Problem& problem,
+                                           const AutoResult& result) {
+  for (const Tried& tried : result.tried) {
+    if (tried.policy == "single_device" && tried.refusal.empty()) return tried.makespan;
+  }
+  return single_device_makespan(problem, arguments.model.sim_model(), arguments.model.ready_order(),
+                                arguments.common.seed, 1);
 }
 
 int run_plan(const PlanArguments& arguments) {
@@ -101,13 +114,12 @@ int run_plan(const PlanArguments& arguments) {
                                      result->plan.provenance.policy, faults[0])));
   }
   if (!arguments.output.empty()) {
-    const Result<void> written =
-        write_file(arguments.output, plan_to_json(result->plan, problem));
+    const Result<void> written = write_file(arguments.output, plan_to_json(result->plan, problem));
     if (!written) return report(written.error());
     if (arguments.output == "-") return 0;
   }
   const Bounds bounds = lower_bounds(problem);
-  const auto single = single_device_makespan(problem, arguments.model.sim_model());
+  const auto single = best_single_device(arguments, problem, *result);
   if (arguments.common.json) {
     print_json(problem, *result, bounds, single);
   } else {
@@ -131,7 +143,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->add_option("--policy", arguments->policy,
                    "A policy (tutti policies), or auto: the best of all by simulation")
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->output, "Write the plan here; - is standard output");
+  command->add_option("-o,--output", arguments->output,
+                      "Write the plan here; - is standard output");
   command->callback([arguments, &exit_code] { exit_code = run_plan(*arguments); });
 }
 

@@ -44,8 +44,8 @@ Result<Plan> plan_to_run(const SimulateArguments& arguments, const Problem& prob
   }
   if (arguments.policy.empty() || arguments.policy == "auto") {
     Result<AutoResult> result =
-        plan_auto(problem, arguments.model.sim_model(), arguments.common.seed,
-                  arguments.common.thread_count());
+        plan_auto(problem, arguments.model.sim_model(), arguments.model.ready_order(),
+                  arguments.common.seed, arguments.common.thread_count());
     if (!result) return result.error();
     return std::move(result->plan);
   }
@@ -69,9 +69,10 @@ Result<Simulated> simulate(const SimulateArguments& arguments, const Problem& pr
     const Result<const PolicyEntry*> entry = find_policy(arguments.policy);
     if (!entry) return entry.error();
     if (!(*entry)->make_policy) {
-      return invalid_input(fmt::format("policy '{}' plans ahead and cannot be asked during a run; "
-                                       "leave out --online",
-                                       arguments.policy));
+      return invalid_input(
+          fmt::format("policy '{}' plans ahead and cannot be asked during a run; "
+                      "leave out --online",
+                      arguments.policy));
     }
     Policy policy = (*entry)->make_policy(problem, arguments.common.seed);
     Result<Trace> trace = runtime.run_online(problem, policy);
@@ -118,22 +119,29 @@ void print_json(const Problem& problem, const Simulated& run, const Bounds& boun
   fmt::print("{}", json.text());
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
 
 void print_text(const Problem& problem, const Simulated& run, const Bounds& bounds,
                 const TraceStats& stats, std::optional<Duration> single) {
   fmt::print("{}\n", answer_line(run.who, stats.makespan, bounds, single));
-  fmt::print("simulated ({}), {} transfers, {} moved\n", run.trace.runtime, stats.transfer_count,
-             bytes_to_text(stats.bytes_moved));
-  Table table({"device", "ops", "busy", "waits: data", "ops", "memory", "done", "peak memory"});
+  if (run.trace.runtime == "sim/released") {
+    fmt::print("simulated ({}): this model does not record its transfers\n", run.trace.runtime);
+  } else {
+    fmt::print("simulated ({}), transfers: {}, moved: {}\n", run.trace.runtime,
+               stats.transfer_count, bytes_to_text(stats.bytes_moved));
+  }
+  Table table({"device", "ops", "busy", "waits for data", "for producers", "for memory", "is done",
+               "peak memory"});
   for (const DeviceId id : problem.machine.devices()) {
     const DeviceStats& device = stats.devices[static_cast<size_t>(id.index)];
-    table.add({problem.machine.device(id).name, std::to_string(device.ops),
-               percent(device.busy_share), percent(device.waiting_for_data),
-               percent(device.waiting_for_ops), percent(device.waiting_for_memory),
-               percent(device.finished),
-               bytes_to_text(stats.peak_memory_bytes[static_cast<size_t>(
-                   problem.machine.memory_of(id).index)])});
+    table.add(
+        {problem.machine.device(id).name, std::to_string(device.ops), percent(device.busy_share),
+         percent(device.waiting_for_data), percent(device.waiting_for_ops),
+         percent(device.waiting_for_memory), percent(device.finished),
+         bytes_to_text(
+             stats.peak_memory_bytes[static_cast<size_t>(problem.machine.memory_of(id).index)])});
   }
   fmt::print("{}", table.text());
 }
@@ -168,7 +176,8 @@ int run_simulate(const SimulateArguments& arguments) {
     return 0;
   }
   print_text(problem, *run, bounds, stats,
-             single_device_makespan(problem, arguments.model.sim_model()));
+             single_device_makespan(problem, arguments.model.sim_model(),
+                                    arguments.model.ready_order(), arguments.common.seed, 1));
   if (!arguments.trace.empty()) {
     fmt::print("trace written to {}; open it at ui.perfetto.dev or chrome://tracing\n",
                arguments.trace);

@@ -5,15 +5,17 @@
 #include "tools/commands.h"
 
 int main(int argc, char** argv) {
-  CLI::App app{"tutti decides which op of a dataflow graph runs when and on which device, simulates "
-               "the result, and says how far it is from the best possible.",
-               "tutti"};
+  CLI::App app{
+      "tutti decides which op of a dataflow graph runs when and on which device, simulates "
+      "the result, and says how far it is from the best possible.",
+      "tutti"};
   app.set_version_flag("--version", "tutti " TUTTI_VERSION);
   app.require_subcommand(1);
-  app.footer("First steps:\n"
-             "  tutti graph make layered -o graph.json\n"
-             "  tutti compare graph.json --machine p100-4\n"
-             "Exit codes: 0 done, 2 bad input, 3 infeasible problem, 1 anything else.");
+  app.footer(
+      "First steps:\n"
+      "  tutti graph make layered -o graph.json\n"
+      "  tutti compare graph.json --machine p100-4\n"
+      "Exit codes: 0 done, 2 bad input, 3 infeasible problem, 1 anything else.");
   int exit_code = 0;
   tutti::add_graph_command(app, exit_code);
   tutti::add_machine_command(app, exit_code);
@@ -22,6 +24,12 @@ int main(int argc, char** argv) {
   tutti::add_simulate_command(app, exit_code);
   tutti::add_compare_command(app, exit_code);
   tutti::add_check_command(app, exit_code);
+  // The parser would only say that a command is missing.
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+    std::fprintf(stderr, "tutti: there is no command '%s'; tutti --help lists those there are\n",
+                 argv[1]);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -14,7 +14,8 @@ bool fuzz_costs(const uint8_t* data, size_t size) {
     expect_refusal(spec.error());
     return false;
   }
-  const auto& [graph, machine] = std::tie(fixed_problem().graph, fixed_problem().machine);
+  const Graph& graph = fixed_problem().graph;
+  const Machine& machine = fixed_problem().machine;
   const Result<Costs> costs = Costs::build(graph, machine, *spec);
   if (!costs) {
     expect_refusal_of_problem(costs.error());

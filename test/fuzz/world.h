@@ -10,7 +10,9 @@ namespace tutti::fuzz {
 
 inline testing::World make_world() {
   MachineSpec machine = testing::small_machine();
-  for (MachineSpec::DeviceSpec& device : machine.devices) device.memory_bytes = 1000;
+  for (MachineSpec::DeviceSpec& device : machine.devices) {
+    if (!device.uses_host_memory) device.memory_bytes = 1000;
+  }
   return testing::World(testing::small_graph({.transient_bytes = 10}), machine);
 }
 

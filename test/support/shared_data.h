@@ -20,8 +20,8 @@ inline std::string shared_data(const std::string& relative) {
 }  // namespace tutti
 
 // The first line of a test that needs such a file.
-#define TUTTI_NEEDS_SHARED_DATA(relative)                                            \
-  if (!std::filesystem::exists(::tutti::shared_data(relative)))                      \
+#define TUTTI_NEEDS_SHARED_DATA(relative)                       \
+  if (!std::filesystem::exists(::tutti::shared_data(relative))) \
   GTEST_SKIP() << "needs " << (relative) << " in ../shared/data or $TUTTI_DATA; not there"
 
 #endif  // TUTTI_TEST_SUPPORT_SHARED_DATA_H_

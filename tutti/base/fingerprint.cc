@@ -4,6 +4,8 @@
 
 namespace tutti {
 
-std::string fingerprint_text(uint64_t fingerprint) { return fmt::format("{:016x}", fingerprint); }
+std::string fingerprint_text(uint64_t fingerprint) {
+  return fmt::format("{:016x}", fingerprint);
+}
 
 }  // namespace tutti

@@ -46,7 +46,9 @@ Output::~Output() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void Output::write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
+void Output::write(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file_);
+}
 
 Result<void> Output::commit() {
   bool good = std::fflush(file_) == 0 && std::ferror(file_) == 0;

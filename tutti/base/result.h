@@ -26,18 +26,25 @@ struct Error {
   std::string message;
 };
 
+// The text as one line of UTF-8 that a terminal can show: sentences quote what stands in files, and
+// those may be hostile. Control characters and bytes that are not UTF-8 become \xNN, and the middle
+// of a very long text is left out.
+std::string one_line(std::string text);
+
 inline Error invalid_input(std::string message) {
-  return {Error::Kind::invalid_input, std::move(message)};
+  return {Error::Kind::invalid_input, one_line(std::move(message))};
 }
 inline Error infeasible(std::string message) {
-  return {Error::Kind::infeasible, std::move(message)};
+  return {Error::Kind::infeasible, one_line(std::move(message))};
 }
-inline Error failed(std::string message) { return {Error::Kind::failed, std::move(message)}; }
+inline Error failed(std::string message) {
+  return {Error::Kind::failed, one_line(std::move(message))};
+}
 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
 
   bool has_value() const { return state_.index() == 0; }

@@ -64,9 +64,10 @@ Result<std::string> Source::read_all(int64_t limit) {
   while (refill()) {
     text += buffer_;
     if (static_cast<int64_t>(text.size()) > limit) {
-      return invalid_input(fmt::format("{}: is larger than {} bytes, the most tutti reads of this "
-                                       "format; convert it in smaller parts",
-                                       name_, limit));
+      return invalid_input(
+          fmt::format("{}: is larger than {} bytes, the most tutti reads of this "
+                      "format; convert it in smaller parts",
+                      name_, limit));
     }
   }
   buffer_.clear();

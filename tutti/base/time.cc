@@ -25,8 +25,11 @@ std::string to_text(Duration time) {
 }
 
 std::string bytes_to_text(int64_t bytes) {
-  static constexpr Unit kUnits[] = {
-      {1, "B"}, {1024.0, "KiB"}, {1048576.0, "MiB"}, {1073741824.0, "GiB"}, {1099511627776.0, "TiB"}};
+  static constexpr Unit kUnits[] = {{1, "B"},
+                                    {1024.0, "KiB"},
+                                    {1048576.0, "MiB"},
+                                    {1073741824.0, "GiB"},
+                                    {1099511627776.0, "TiB"}};
   return in_largest_unit(static_cast<double>(bytes), kUnits, 5);
 }
 

@@ -22,7 +22,9 @@ inline constexpr Duration kNever{std::numeric_limits<int64_t>::max() / 4};
 inline constexpr int64_t kLongestTimeNs = std::numeric_limits<int64_t>::max() / 64;
 
 // Rounds to the nearest nanosecond; negative results and overflow are the caller's to prevent.
-inline Duration nanoseconds_of(double ns) { return Duration(std::llround(ns)); }
+inline Duration nanoseconds_of(double ns) {
+  return Duration(std::llround(ns));
+}
 
 // "1.234 ms": four significant digits and the unit a person would pick.
 std::string to_text(Duration time);

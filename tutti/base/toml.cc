@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tutti/base/document.h"
 
@@ -60,16 +63,57 @@ Document convert(const toml::node& node, int line_above) {
   return document;
 }
 
-// toml++ limits nested brackets but not dotted keys, each dot of which is one more nested table; a
-// hostile key of a million dots must be refused before the parser and our own descent meet it.
-int most_dots_in_one_key(std::string_view text) {
-  int dots = 0;
-  int most = 0;
-  for (const char c : text) {
-    if (c == '.') most = std::max(most, ++dots);
-    if (c == '=' || c == ',' || c == '{' || c == '[' || c == '\n') dots = 0;
+// Where the quoted text that begins at `at` ends, whether or not it spans lines.
+size_t end_of_quoted(std::string_view text, size_t at) {
+  const std::string mark(text.substr(at, 3) == std::string(3, text[at]) ? 3 : 1, text[at]);
+  for (size_t i = at + mark.size(); i < text.size(); ++i) {
+    if (mark[0] == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '\n' && mark.size() == 1) {
+      return i;
+    } else if (text.substr(i, mark.size()) == mark) {
+      // Up to two more quotes before the last three belong to the text.
+      const size_t end = text.find_first_not_of(mark[0], i);
+      return mark.size() == 1 ? i + 1 : std::min({end, i + 5, text.size()});
+    }
   }
-  return most;
+  return text.size();
+}
+
+// toml++ limits nested brackets but not dotted keys, each dot of which is one more nested table; a
+// hostile key of a million dots must be refused before the parser and our own descent meet it. The
+// line that is nested deeper than kDeepestNesting, or 0. Text that is not TOML may be misjudged
+// behind the place where the parser will stop.
+int line_nested_too_deep(std::string_view text) {
+  std::vector<int> open;  // by open bracket: the levels that it and its key add
+  int above = 0;          // their sum
+  int dots = 0;           // of the key or number at hand
+  int line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') {
+      const size_t end = end_of_quoted(text, i);
+      line += static_cast<int>(std::count(text.begin() + i, text.begin() + end, '\n'));
+      i = end - 1;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '.') {
+      ++dots;
+    } else if (c == '{' || c == '[') {
+      open.push_back(dots + 1);
+      above += open.back();
+      dots = 0;
+    } else if (c == '}' || c == ']' || c == ',' || c == '\n') {
+      if (c == '\n') ++line;
+      if ((c == '}' || c == ']') && !open.empty()) {
+        above -= open.back();
+        open.pop_back();
+      }
+      dots = 0;
+    }
+    if (above + dots > kDeepestNesting) return line;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -80,9 +124,9 @@ Result<Document> read_document(Source& source) {
   if (first != std::string_view::npos && start[first] == '{') return read_json(source);
   const Result<std::string> text = source.read_all(int64_t{1} << 26);
   if (!text) return text.error();
-  if (most_dots_in_one_key(*text) > kDeepestNesting) {
+  if (const int line = line_nested_too_deep(*text); line > 0) {
     return error_at(
-        source.name(), 1,
+        source.name(), line,
         fmt::format("nested deeper than {} levels; no file of ours is", kDeepestNesting));
   }
   const toml::parse_result parsed = toml::parse(*text, source.name());

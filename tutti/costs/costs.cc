@@ -86,7 +86,8 @@ class CostsBuilder {
         for (const auto& [a, b] : {std::pair{from_kind, to_kind}, std::pair{from_kind, -1},
                                    std::pair{-1, to_kind}, std::pair{-1, -1}}) {
           const std::vector<Duration>* column = graph_.transfer_column(a, b);
-          if (column != nullptr && std::find(columns.begin(), columns.end(), column) == columns.end())
+          if (column != nullptr &&
+              std::find(columns.begin(), columns.end(), column) == columns.end())
             columns.push_back(column);
         }
       }
@@ -124,8 +125,9 @@ class CostsBuilder {
           pair->mean_latency_ns += static_cast<double>(hop.latency.count());
           pair->mean_ns_per_byte += hop.ns_per_byte;
         }
-        const bool known = std::any_of(pair->routes.begin(), pair->routes.end(),
-                                       [&](const Route* other) { return same_shape(*other, *route); });
+        const bool known =
+            std::any_of(pair->routes.begin(), pair->routes.end(),
+                        [&](const Route* other) { return same_shape(*other, *route); });
         if (!known) pair->routes.push_back(route);
       }
     }
@@ -170,7 +172,8 @@ class CostsBuilder {
       for (const EdgeId edge : graph_.edges(op)) total += costs_.mean_transfer_time_ns(edge);
     }
     if (total > static_cast<double>(kNever.count()) / 4) {
-      return invalid_input("the run times and transfers add up to more than 18 years; check the units");
+      return invalid_input(
+          "the run times and transfers add up to more than 18 years; check the units");
     }
     return {};
   }
@@ -218,7 +221,7 @@ Duration Costs::least_run_time(OpId op) const {
 
 Duration Costs::hop_time(const Hop& hop, int64_t bytes) {
   return hop.latency + Duration(static_cast<int64_t>(
-                           std::ceil(static_cast<double>(bytes) * hop.ns_per_byte)));
+                           std::ceil(static_cast<double>(bytes) * hop.ns_per_byte - 1e-6)));
 }
 
 Duration Costs::route_time(MemoryId from, MemoryId to, int64_t bytes) const {

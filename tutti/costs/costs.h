@@ -1,9 +1,9 @@
 // Costs say how long each op takes on each device and each value on each route, and how sure we
 // are. Every cost is a distribution: a mean, and Noise around it.
 //
-// A run time is, in this order: given with the op, in the cost table (kind x device kind, optionally
-// by size), or the roofline of flops and bytes against the device's rates. A device for which none
-// of the three exists cannot run the op.
+// A run time is, in this order: given with the op, in the cost table (kind x device kind,
+// optionally by size), or the roofline of flops and bytes against the device's rates. A device for
+// which none of the three exists cannot run the op.
 //
 // Costs are worked out once for a graph and a machine and are immutable after that.
 

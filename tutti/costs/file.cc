@@ -17,9 +17,12 @@ NoiseSpec read_noise(Fields& above, const std::string& file, const char* key) {
   const Document* entry = above.entry(key);
   if (entry == nullptr) return noise;
   Fields fields(*entry, file, key);
-  noise.model = static_cast<NoiseSpec::Model>(
-      fields.choice("model", {"none", "log_normal", "student_t"}));
+  noise.model =
+      static_cast<NoiseSpec::Model>(fields.choice("model", {"none", "log_normal", "student_t"}));
   noise.spread = fields.number("spread", {.fallback = 0.0, .most = 10});
+  if (noise.model == NoiseSpec::Model::none && noise.spread > 0) {
+    fields.fail(std::string(key) + " has a spread but no model; choose log_normal or student_t");
+  }
   noise.freedom = fields.number("freedom", {.fallback = 3.0, .least = 3, .most = 1e6});
   if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
   return noise;
@@ -56,16 +59,14 @@ CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::
   return row;
 }
 
-CostSpec::Efficiency read_efficiency(const Document& item, Fields& above,
-                                     const std::string& file) {
+CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const std::string& file) {
   CostSpec::Efficiency row;
   Fields fields(item, file, "efficiency");
   row.kind = fields.text("kind");
   row.device_kind = fields.text("device_kind", "");
   row.efficiency = fields.number("efficiency", {.fallback = 1.0, .least = 1e-6, .most = 1});
   if (const Document* overhead = fields.entry("launch_overhead_ns")) {
-    row.launch_overhead_ns =
-        fields.as_number(*overhead, "launch_overhead_ns", {.most = kLongest});
+    row.launch_overhead_ns = fields.as_number(*overhead, "launch_overhead_ns", {.most = kLongest});
   }
   if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
   return row;

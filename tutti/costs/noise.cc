@@ -9,10 +9,12 @@ namespace {
 constexpr double kLeastFactor = 0.1;
 constexpr double kMostFactor = 1000;
 
-double cut(double factor) { return std::clamp(factor, kLeastFactor, kMostFactor); }
+double cut(double factor) {
+  return std::clamp(factor, kLeastFactor, kMostFactor);
+}
 
-// The quantile function of Student's t is awkward; its density is not. The mean of the cut factor is
-// the integral of cut(1 + s t) over the density, by the substitution t = sqrt(nu) tan(a), under
+// The quantile function of Student's t is awkward; its density is not. The mean of the cut factor
+// is the integral of cut(1 + s t) over the density, by the substitution t = sqrt(nu) tan(a), under
 // which the density becomes proportional to cos(a)^(nu - 1) on a finite interval (midpoint rule).
 double mean_after_cut(double spread, double freedom) {
   constexpr int kSteps = 200000;
@@ -42,8 +44,10 @@ Noise::Noise(const NoiseSpec& spec) : spec_(spec) {
 
 double Noise::draw(Rng& rng) const {
   switch (spec_.model) {
-    case NoiseSpec::Model::none: return 1;
-    case NoiseSpec::Model::log_normal: return std::exp(sigma_ * rng.normal() - sigma_ * sigma_ / 2);
+    case NoiseSpec::Model::none:
+      return 1;
+    case NoiseSpec::Model::log_normal:
+      return std::exp(sigma_ * rng.normal() - sigma_ * sigma_ / 2);
     case NoiseSpec::Model::student_t:
       return cut(1 + spec_.spread * rng.student_t(spec_.freedom)) / cut_mean_;
   }

@@ -13,8 +13,8 @@ namespace tutti {
 struct NoiseSpec {
   enum class Model : uint8_t { none, log_normal, student_t };
   Model model = Model::none;
-  double spread = 0;    // log_normal: standard deviation over mean; student_t: the scale s
-  double freedom = 3;   // student_t: degrees of freedom, at least 3
+  double spread = 0;   // log_normal: standard deviation over mean; student_t: the scale s
+  double freedom = 3;  // student_t: degrees of freedom, at least 3
 };
 
 class Noise {

@@ -72,9 +72,10 @@ struct Channel {
 
 struct Hop {
   std::vector<ChannelId> channels;
-  Duration latency{0};      // sum over the channels
-  double ns_per_byte = 0;   // of the slowest channel, alone on the hop
-  bool has_shared = false;  // some channel divides its bandwidth
+  Duration latency{0};         // sum over the channels
+  double ns_per_byte = 0;      // of the slowest channel, alone on the hop
+  bool has_shared = false;     // some channel divides its bandwidth
+  bool has_exclusive = false;  // some channel makes others wait
 };
 
 struct Route {

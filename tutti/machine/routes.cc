@@ -59,6 +59,7 @@ void MachineBuilder::finish(Hop& hop) const {
       hop.ns_per_byte = std::max(hop.ns_per_byte, 1e9 / channel.bytes_per_s);
     }
     hop.has_shared = hop.has_shared || channel.sharing == Sharing::shared;
+    hop.has_exclusive = hop.has_exclusive || channel.sharing == Sharing::exclusive;
   }
   hop.channels.shrink_to_fit();
 }

@@ -96,7 +96,7 @@ class BruteForce {
 // pinned, some values are read twice or have given transfer times, and a few machines share memory.
 Setting random_setting(Rng rng) {
   const auto pick = [&](int least, int most) {
-    return least + static_cast<int>(rng.below(static_cast<uint64_t>(most - least + 1)));
+    return least + static_cast<int>(rng.below(uint64_t{1} + most - least));
   };
   const int devices = pick(2, 3);
   const bool equal = pick(0, 3) == 0;
@@ -111,7 +111,7 @@ Setting random_setting(Rng rng) {
       const bool can = equal || kind == able || pick(0, 5) > 0;
       ops[i].times.push_back(Duration(can ? unit * pick(0, 12) : -1));
     }
-    ops[i].bytes = unit * pick(0, longest_transfer);
+    ops[i].bytes = int64_t{unit} * pick(0, longest_transfer);
     for (int before = 0; before < i; ++before) {
       if (pick(0, 99) >= density) continue;
       ops[i].inputs.push_back(before);
@@ -128,8 +128,8 @@ Setting random_setting(Rng rng) {
     builder.give_transfer(EdgeId{edge}, {from_all ? "" : fmt::format("k{}", pick(0, devices - 1)),
                                          "", Duration(unit * pick(0, longest_transfer))});
   }
-  std::vector<int> slots;
-  for (int i = 0; i < devices; ++i) slots.push_back(pick(1, 2));
+  std::vector<int> slots(devices);
+  for (int& count : slots) count = pick(1, 2);
   MachineSpec machine = machine_with(slots);
   if (pick(0, 9) == 0) {
     machine.devices[0].uses_host_memory = machine.devices[1].uses_host_memory = true;

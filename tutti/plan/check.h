@@ -12,11 +12,11 @@
 
 namespace tutti {
 
-// Every rule that the plan breaks, one sentence each (at most `limit`); none if it is good. Rules: one
-// allowed device per op; colocation groups together; weights and the largest op fit each memory;
-// a strict order that lists each op once and cannot deadlock; a timeline in which every op has its
-// run time, starts after its operands can have arrived, and no device runs more ops than slots;
-// a planned makespan that is the timeline's end.
+// Every rule that the plan breaks, one sentence each (at most `limit`); none if it is good. Rules:
+// one allowed device per op; colocation groups together; weights and the largest op fit each
+// memory; a strict order that lists each op once and cannot deadlock; a timeline in which every op
+// has its run time, starts after its operands can have arrived, and no device runs more ops than
+// slots; a planned makespan that is the timeline's end.
 std::vector<std::string> check_plan(const Problem& problem, const Plan& plan, int limit = 20);
 
 }  // namespace tutti

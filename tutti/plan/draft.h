@@ -48,9 +48,9 @@ class Draft : public State {
  private:
   struct Step {
     OpId op;
-    int ready_position;     // where the op stood among the ready ones
-    int newly_ready;        // how many ops its placing made ready
-    int slot;               // index into slot_free_
+    int ready_position;  // where the op stood among the ready ones
+    int newly_ready;     // how many ops its placing made ready
+    int slot;            // index into slot_free_
     Duration slot_before;
     Duration makespan_before;
   };
@@ -62,13 +62,13 @@ class Draft : public State {
   const Problem& problem_;
   std::vector<OpId> ready_;
   std::vector<int32_t> ready_position_;  // by op, while it is ready
-  std::vector<int32_t> missing_;       // by op: producers not placed yet, counted per edge
-  std::vector<DeviceId> placement_;    // by op
-  std::vector<Duration> start_;        // by op
-  std::vector<Duration> finish_;       // by op
-  std::vector<Duration> slot_free_;    // by slot of each device
-  std::vector<int> slot_begin_;        // by device
-  std::vector<int> group_placed_;      // by colocation group: how many members are placed
+  std::vector<int32_t> missing_;         // by op: producers not placed yet, counted per edge
+  std::vector<DeviceId> placement_;      // by op
+  std::vector<Duration> start_;          // by op
+  std::vector<Duration> finish_;         // by op
+  std::vector<Duration> slot_free_;      // by slot of each device
+  std::vector<int> slot_begin_;          // by device
+  std::vector<int> group_placed_;        // by colocation group: how many members are placed
   std::vector<Step> history_;
   Duration makespan_{0};
   // Memory, kept only where limits are enforced.

@@ -39,6 +39,23 @@ std::vector<Interval> busy_intervals(std::span<const Interval> intervals, int le
   return busy;
 }
 
+std::vector<Interval> unite(std::span<const Interval> a, std::span<const Interval> b) {
+  std::vector<Interval> united;
+  united.reserve(a.size() + b.size());
+  while (!a.empty() || !b.empty()) {
+    std::span<const Interval>& first =
+        b.empty() || (!a.empty() && a.front().start <= b.front().start) ? a : b;
+    const Interval next = first.front();
+    first = first.subspan(1);
+    if (!united.empty() && next.start <= united.back().finish) {
+      united.back().finish = std::max(united.back().finish, next.finish);
+    } else {
+      united.push_back(next);
+    }
+  }
+  return united;
+}
+
 std::vector<Interval> gaps_between(std::span<const Interval> apart) {
   std::vector<Interval> gaps;
   gaps.reserve(apart.size() + 1);

@@ -22,6 +22,9 @@ struct Interval {
 // Intervals of no length run at no time. The time it takes is that of sorting them.
 std::vector<Interval> busy_intervals(std::span<const Interval> intervals, int level);
 
+// The time that either of two lists takes, both apart; apart too, in linear time.
+std::vector<Interval> unite(std::span<const Interval> a, std::span<const Interval> b);
+
 // What intervals that are apart leave free between 0 and kNever, apart.
 std::vector<Interval> gaps_between(std::span<const Interval> apart);
 

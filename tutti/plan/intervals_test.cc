@@ -25,6 +25,15 @@ TEST(Intervals, ThatTouchAreBusyWithoutAGapAndNeverTwiceAtOnce) {
   EXPECT_TRUE(busy_intervals(touching, 2).empty());
 }
 
+TEST(Intervals, UniteWhereTheyOverlapOrTouch) {
+  const std::vector<Interval> a = {{ns(0), ns(10)}, {ns(20), ns(30)}, {ns(50), ns(60)}};
+  const std::vector<Interval> b = {{ns(5), ns(20)}, {ns(40), ns(45)}};
+  const std::vector<Interval> both = {{ns(0), ns(30)}, {ns(40), ns(45)}, {ns(50), ns(60)}};
+  EXPECT_EQ(unite(a, b), both);
+  EXPECT_EQ(unite(b, a), both);
+  EXPECT_EQ(unite(a, {}), a);
+}
+
 TEST(Intervals, LeaveGapsFromZeroToTheEndOfTime) {
   const std::vector<Interval> apart = {{ns(5), ns(10)}, {ns(20), ns(30)}};
   const std::vector<Interval> gaps = {{ns(0), ns(5)}, {ns(10), ns(20)}, {ns(30), kNever}};

@@ -27,9 +27,9 @@ struct Provenance {
 };
 
 struct Plan {
-  std::vector<DeviceId> placement;      // by op
-  std::vector<int64_t> priority;        // by op; the smallest goes first; normally start_ns
-  std::vector<Duration> start{};        // by op: the planner's own timeline, or empty
+  std::vector<DeviceId> placement;  // by op
+  std::vector<int64_t> priority;    // by op; the smallest goes first; normally start_ns
+  std::vector<Duration> start{};    // by op: the planner's own timeline, or empty
   std::vector<Duration> finish{};
   // By device: the ops in the order they must start there. Empty: priority alone decides.
   std::vector<std::vector<OpId>> strict_order{};

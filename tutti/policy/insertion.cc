@@ -14,7 +14,8 @@ InsertionSchedule::InsertionSchedule(const Problem& problem) : problem_(problem)
   plan_.finish.resize(ops);
   for (const DeviceId device : problem.machine.devices()) {
     slot_begin_.push_back(static_cast<int>(timelines_.size()));
-    timelines_.resize(timelines_.size() + static_cast<size_t>(problem.machine.device(device).slots));
+    timelines_.resize(timelines_.size() +
+                      static_cast<size_t>(problem.machine.device(device).slots));
   }
   slot_begin_.push_back(static_cast<int>(timelines_.size()));
   group_device_.resize(static_cast<size_t>(problem.colocation_group_count()));
@@ -34,8 +35,8 @@ Duration InsertionSchedule::arrival(OpId op, DeviceId device) const {
     }
     const ValueId value = graph.edge_value(edge);
     if (const MemoryId home = problem_.home(value); home.valid()) {
-      latest = std::max(latest, problem_.costs.transfer_time(value, home,
-                                                             problem_.machine.memory_of(device)));
+      latest = std::max(
+          latest, problem_.costs.transfer_time(value, home, problem_.machine.memory_of(device)));
     }
   }
   return latest;

@@ -1,5 +1,5 @@
-// List scheduling turns any Select/Place pair into a Planner: until all ops are placed, ask which op
-// is next and where it goes, and note both in a draft.
+// List scheduling turns any Select/Place pair into a Planner: until all ops are placed, ask which
+// op is next and where it goes, and note both in a draft.
 
 #ifndef TUTTI_POLICY_LIST_PLANNER_H_
 #define TUTTI_POLICY_LIST_PLANNER_H_

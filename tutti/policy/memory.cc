@@ -22,12 +22,13 @@ Error no_room_for(const State& state, OpId op) {
   for (const DeviceId device : problem.devices_for(op)) {
     if (state.memory_left(device) > state.memory_left(roomiest)) roomiest = device;
   }
-  return infeasible(fmt::format(
-      "op '{}' works on {} but fits on no device it may use: the roomiest, '{}', has {} left of {}; "
-      "allow more memory or devices",
-      problem.graph.op_name(op), bytes_to_text(working_set_bytes(problem.graph, op)),
-      problem.machine.device(roomiest).name, bytes_to_text(state.memory_left(roomiest)),
-      bytes_to_text(problem.memory_limit(problem.machine.memory_of(roomiest)))));
+  return infeasible(
+      fmt::format("op '{}' works on {} but fits on no device it may use: the roomiest, '{}', has "
+                  "{} left of {}; "
+                  "allow more memory or devices",
+                  problem.graph.op_name(op), bytes_to_text(working_set_bytes(problem.graph, op)),
+                  problem.machine.device(roomiest).name, bytes_to_text(state.memory_left(roomiest)),
+                  bytes_to_text(problem.memory_limit(problem.machine.memory_of(roomiest)))));
 }
 
 Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& placement) {

@@ -17,9 +17,10 @@ namespace tutti {
 
 struct PolicyEntry {
   std::string name;
-  std::string what;    // one line for `tutti policies`
-  std::string source;  // the paper it follows, if any
-  bool seeded = false;  // different seeds may give different plans
+  std::string what;             // one line for `tutti policies`
+  std::string source;           // the paper it follows, if any
+  bool seeded = false;          // different seeds may give different plans
+  bool for_comparison = false;  // known to be wrong; `auto` leaves it out
   std::function<std::unique_ptr<Planner>()> make_planner;
   MakePolicy make_policy{};  // empty: it plans ahead and cannot be asked during a run
 };

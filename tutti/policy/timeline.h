@@ -32,7 +32,7 @@ class Timeline {
   struct Block {
     std::vector<Gap> gaps;  // by ascending start; they do not overlap
     Duration longest{0};
-    Duration finish{0};     // of the last gap
+    Duration finish{0};  // of the last gap
   };
 
   void refresh(Block& block);

@@ -54,15 +54,15 @@ Graph diamond() {
   return must(std::move(builder).build());
 }
 
-// What files may hold but small tests forget: an operand read twice, an op without outputs, one with
-// two, ops of no time, inputs on the host and on a device, a weight, values of no bytes.
+// What files may hold but small tests forget: an operand read twice, an op without outputs, one
+// with two, ops of no time, inputs on the host and on a device, a weight, values of no bytes.
 Graph odd_shapes() {
   GraphBuilder builder("odd_shapes");
-  const ValueId on_host = builder.add_input({.value = {.name = "x", .bytes = 3 * kMiB},
-                                             .residence = {.where = Residence::Where::host}});
-  const ValueId on_gpu = builder.add_input(
-      {.value = {.name = "y", .bytes = kMiB},
-       .residence = {.where = Residence::Where::device, .device = "gpu"}});
+  const ValueId on_host = builder.add_input(
+      {.value = {.name = "x", .bytes = 3 * kMiB}, .residence = {.where = Residence::Where::host}});
+  const ValueId on_gpu =
+      builder.add_input({.value = {.name = "y", .bytes = kMiB},
+                         .residence = {.where = Residence::Where::device, .device = "gpu"}});
   const ValueId weight =
       builder.add_input({.value = {.name = "w", .bytes = 2 * kMiB}, .weight = true});
   const std::vector<ValueSpec> two = {{.name = "q", .bytes = kMiB}, {.name = "r", .bytes = 0}};
@@ -161,8 +161,8 @@ std::vector<std::string> judge(const Problem& problem, const Plan* plan, bool re
                                const std::function<Result<Trace>()>& run) {
   const Result<Trace> first = run();
   if (!first) return {first.error().message};
-  std::vector<std::string> faults = check_trace(
-      problem, *first, {.plan = plan, .released = first->runtime == "sim/released"});
+  std::vector<std::string> faults =
+      check_trace(problem, *first, {.plan = plan, .released = first->runtime == "sim/released"});
   const Duration bound = lower_bounds(problem).strongest();
   if (!first->sampled && first->makespan < bound) {
     faults.push_back(fmt::format("makespan {} is below the lower bound {}",
@@ -187,10 +187,10 @@ std::vector<std::unique_ptr<ConformanceCase>> conformance_cases() {
   cases.push_back(make_case("odd shapes on cpu-gpu", odd_shapes(), "cpu-gpu"));
   cases.push_back(make_case("given times on uniform-3", given_times(), "uniform-3"));
   const LayeredSpec layered{.ops = 120, .width = 10, .operands = 3, .bytes = 8 * kMiB};
-  for (const char* machine :
-       {"uniform-4", "p100-4", "v100-8-nvlink", "cpu-gpu", "mixed-5", "h200-split", "cluster-2x4"}) {
-    cases.push_back(make_case(std::string("layered on ") + machine, must(make_layered(layered)),
-                              machine));
+  for (const char* machine : {"uniform-4", "p100-4", "v100-8-nvlink", "cpu-gpu", "mixed-5",
+                              "h200-split", "cluster-2x4"}) {
+    cases.push_back(
+        make_case(std::string("layered on ") + machine, must(make_layered(layered)), machine));
   }
   cases.push_back(make_case("constraints on mixed-5", must(make_layered(layered)), "mixed-5",
                             pinned_and_together()));
@@ -198,7 +198,8 @@ std::vector<std::unique_ptr<ConformanceCase>> conformance_cases() {
   for (const char* memory : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
     tight.memory_limits.push_back({memory, 400 * kMiB});
   }
-  cases.push_back(make_case("tight memory on p100-4", must(make_layered(layered)), "p100-4", tight));
+  cases.push_back(
+      make_case("tight memory on p100-4", must(make_layered(layered)), "p100-4", tight));
   cases.back()->tight_memory = true;
   return cases;
 }

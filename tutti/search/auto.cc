@@ -18,7 +18,7 @@ struct Candidate {
 };
 
 Candidate try_policy(const PolicyEntry& entry, const Problem& problem, SimModel model,
-                     uint64_t seed) {
+                     ReadyOrder order, uint64_t seed) {
   Candidate candidate;
   candidate.tried.policy = entry.name;
   Result<Plan> plan = make_plan(entry, problem, {}, seed);
@@ -26,7 +26,7 @@ Candidate try_policy(const PolicyEntry& entry, const Problem& problem, SimModel 
     candidate.tried.refusal = plan.error().message;
     return candidate;
   }
-  Judge judge(problem, model);
+  Judge judge(problem, model, order);
   const int runs = judge.depends_on_seed() ? kRunsUnderNoise : 1;
   Duration total{0};
   for (int run = 0; run < runs; ++run) {
@@ -45,12 +45,16 @@ Candidate try_policy(const PolicyEntry& entry, const Problem& problem, SimModel 
 
 }  // namespace
 
-Result<AutoResult> plan_auto(const Problem& problem, SimModel model, uint64_t seed, int threads) {
-  const std::vector<PolicyEntry>& entries = policy_registry();
+Result<AutoResult> plan_auto(const Problem& problem, SimModel model, ReadyOrder order,
+                             uint64_t seed, int threads) {
+  std::vector<const PolicyEntry*> entries;
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (!entry.for_comparison) entries.push_back(&entry);
+  }
   std::vector<Candidate> candidates(entries.size());
   parallel_for(static_cast<int>(entries.size()), threads, [&](int index, int /*thread*/) {
     candidates[static_cast<size_t>(index)] =
-        try_policy(entries[static_cast<size_t>(index)], problem, model, seed);
+        try_policy(*entries[static_cast<size_t>(index)], problem, model, order, seed);
   });
   AutoResult result;
   result.makespan = kNever;

@@ -1,5 +1,5 @@
-// `auto`: what `tutti plan` emits. It asks every policy it knows, lets the simulator judge, and keeps
-// the best; all on one device is among them, so that it is never worse than doing nothing.
+// `auto`: what `tutti plan` emits. It asks every policy it knows, lets the simulator judge, and
+// keeps the best; all on one device is among them, so that it is never worse than doing nothing.
 
 #ifndef TUTTI_SEARCH_AUTO_H_
 #define TUTTI_SEARCH_AUTO_H_
@@ -26,8 +26,9 @@ struct AutoResult {
 };
 
 // Fails (infeasible) if no policy finds a plan that runs; the sentence is the last refusal. The
-// same problem, seed and model give the same plan with any number of threads.
-Result<AutoResult> plan_auto(const Problem& problem, SimModel model, uint64_t seed, int threads);
+// same problem, model, order and seed give the same plan with any number of threads.
+Result<AutoResult> plan_auto(const Problem& problem, SimModel model, ReadyOrder order,
+                             uint64_t seed, int threads);
 
 }  // namespace tutti
 

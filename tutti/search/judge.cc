@@ -13,7 +13,8 @@ Judge::Judge(const Problem& problem, SimModel model, ReadyOrder order)
 
 Result<Duration> Judge::makespan(const Plan& plan, uint64_t seed) {
   if (released_) return released_->evaluate(plan.placement);
-  return physical_->run(plan, {.order = order_, .seed = seed, .sample = problem_.costs.has_noise()});
+  return physical_->run(plan,
+                        {.order = order_, .seed = seed, .sample = problem_.costs.has_noise()});
 }
 
 bool Judge::depends_on_seed() const {

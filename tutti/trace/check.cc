@@ -37,14 +37,13 @@ std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
   const std::vector<ChannelUse> channels = channel_use(problem, trace);
   trace_rules::check_transfers(trial, verdict);
   trace_rules::check_channels(trial, channels, verdict);
+  trace_rules::check_waiting_hops(trial, channels, verdict);
   if (problem.has_memory_limits()) {
-    // What a transfer may have waited for no trace shows, so links are not judged here.
     trace_rules::check_memory(trial, memory_use(problem, trace, presence), verdict);
     trace_rules::check_waiting_ops(trial, memory_use(problem, trace, presence, {.hold_room = true}),
                                    verdict);
   } else {
     trace_rules::check_waiting_ops(trial, {}, verdict);
-    trace_rules::check_waiting_hops(trial, channels, verdict);
     trace_rules::check_unplaced_ops(trial, verdict);
   }
   return verdict.take();

@@ -22,9 +22,9 @@ struct TraceRules {
   int limit = 20;
 };
 
-// Every rule that the trace breaks, one sentence each; none if it is good. See the .cc for the list
-// of rules; the chief one is work conservation: no slot is free while an op placed there has its
-// operands present and memory for it.
+// Every rule that the trace breaks, one sentence each; none if it is good. See check_rules.h
+// for the rules; the chief one is work conservation: no slot is free while an op placed there has
+// its operands present and memory for it.
 std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
                                      const TraceRules& rules = {});
 

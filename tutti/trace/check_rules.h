@@ -49,10 +49,12 @@ void check_memory(const Case& trial, const std::vector<MemoryUse>& memories, Ver
 void check_waiting_ops(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
 
 // Work conservation of an online policy: but for pauses, no ready op was left unplaced while a
-// device that it may use had a slot that no placed op claimed.
+// device that it may use had a slot that no placed op claimed. Not for problems with memory limits,
+// which may leave an op no device for a while.
 void check_unplaced_ops(const Case& trial, Verdict& verdict);
 
-// Work conservation of links: no hop waited while all of its exclusive channels had room.
+// Work conservation of links: no hop waited while all of its exclusive channels had room, unless it
+// may have waited for room in a memory with a limit.
 void check_waiting_hops(const Case& trial, const std::vector<ChannelUse>& channels,
                         Verdict& verdict);
 

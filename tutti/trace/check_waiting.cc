@@ -150,10 +150,9 @@ void check_unplaced_ops(const Case& trial, Verdict& verdict) {
     claims[span.device.index].push_back({trial.presence.placed(span.op), span.finish});
   }
   for (const DeviceId device : problem.machine.devices()) {
-    std::vector<Interval>& claimed = claims[device.index];
-    claimed = busy_intervals(claimed, problem.machine.device(device).slots);
-    claimed.insert(claimed.end(), paused.begin(), paused.end());
-    claimed = gaps_between(busy_intervals(claimed, /*level=*/1));
+    const std::vector<Interval> claimed =
+        busy_intervals(claims[device.index], problem.machine.device(device).slots);
+    claims[device.index] = gaps_between(unite(claimed, paused));
   }
   const std::vector<std::vector<Interval>>& unclaimed = claims;
 

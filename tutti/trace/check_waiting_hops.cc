@@ -14,6 +14,7 @@ struct Waiting {
   Interval time;
 };
 
+// The first hop into a memory with a limit is left out: it may have waited for room.
 std::vector<Waiting> find_waiting(const Case& trial) {
   std::vector<Waiting> waiting;
   std::vector<Readers> readers;
@@ -21,6 +22,7 @@ std::vector<Waiting> find_waiting(const Case& trial) {
     if (trial.presence.transfers(value).empty()) continue;
     trial.presence.find_readers(value, readers);
     for (const Transfer& transfer : trial.presence.transfers(value)) {
+      const bool limited = trial.problem.memory_limit(transfer.to) != kUnlimitedBytes;
       Duration could = trial.presence.arrival(value, transfer.from);
       if (const Readers* there = find_in(readers, transfer.to)) {
         could = std::max(could, there->first_placed);
@@ -29,7 +31,9 @@ std::vector<Waiting> find_waiting(const Case& trial) {
         const TransferSpan& span = trial.trace.transfers[index];
         const Hop* hop = hop_of(trial.problem.machine, span);
         const bool known = hop != nullptr || span.given;
-        if (known && could < span.start) waiting.push_back({&span, hop, {could, span.start}});
+        const bool for_room = limited && span.hop == 0;
+        if (known && !for_room && could < span.start)
+          waiting.push_back({&span, hop, {could, span.start}});
         could = span.finish;
       }
     }
@@ -49,11 +53,10 @@ class FullTimes {
     if (hop != nullptr) {
       for (const ChannelId id : hop->channels) {
         if (machine_.channel(id).sharing != Sharing::exclusive) continue;
-        const std::vector<Interval>& some = full_times(id);
-        full.insert(full.end(), some.begin(), some.end());
+        full = unite(full, full_times(id));
       }
     }
-    return gaps_between(busy_intervals(full, /*level=*/1));
+    return gaps_between(full);
   }
 
  private:

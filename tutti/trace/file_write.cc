@@ -48,12 +48,16 @@ class TraceWriter {
   size_t no_channel() const { return static_cast<size_t>(problem_.machine.channel_count()); }
   int32_t policy_process() const { return channel_process(no_channel() + 1); }
 
-  // Where a transfer is shown; the first is the one that is read back.
+  // Where a transfer is shown; the first is the one that is read back. Beyond what a viewer can
+  // open there is no use in showing it more than once.
   std::vector<size_t> channels_of(const TransferSpan& span) const {
     const Hop* hop = hop_of(problem_.machine, span);
     if (hop == nullptr || hop->channels.empty()) return {no_channel()};
     std::vector<size_t> channels;
-    for (const ChannelId id : hop->channels) channels.push_back(static_cast<size_t>(id.index));
+    for (const ChannelId id : hop->channels) {
+      channels.push_back(static_cast<size_t>(id.index));
+      if (trace_.transfers.size() > kMostShownTwice) break;
+    }
     return channels;
   }
 
@@ -110,7 +114,10 @@ class TraceWriter {
   // Begins an event up to its arguments.
   void open_event(std::string_view name, const char* category, int32_t process, int32_t thread,
                   Duration start) {
-    if (json_.text().size() > kChunk) output_.write(json_.take());
+    if (++pending_events_ == kEventsPerWrite) {
+      output_.write(json_.take());
+      pending_events_ = 0;
+    }
     json_.open_object().field("name", name).field("cat", category);
     json_.field("pid", process).field("tid", thread);
     json_.key("ts").raw(microseconds(start));
@@ -138,15 +145,17 @@ class TraceWriter {
   void write_transfer(const TransferSpan& span) {
     const Interval time{span.start, span.finish};
     const std::string name = problem_.graph.value_name(span.value);
-    const char* category = "transfer";
-    for (const size_t channel : channels_of(span)) {
-      open_span(name, category, channel_process(channel), lanes_[channel][shown_[channel]++], time);
-      json_.field("value", name).field("value_id", span.value.index);
-      json_.field("from", problem_.machine.memory(span.from).name);
-      json_.field("to", problem_.machine.memory(span.to).name);
-      json_.field("hop", span.hop).field("given", span.given);
+    const std::vector<size_t> channels = channels_of(span);
+    for (size_t i = 0; i < channels.size(); ++i) {
+      const int lane = lanes_[channels[i]][shown_[channels[i]]++];
+      open_span(name, i == 0 ? "transfer" : "channel", channel_process(channels[i]), lane, time);
+      if (i == 0) {
+        json_.field("value", name).field("value_id", span.value.index);
+        json_.field("from", problem_.machine.memory(span.from).name);
+        json_.field("to", problem_.machine.memory(span.to).name);
+        json_.field("hop", span.hop).field("given", span.given);
+      }
       close_span(time);
-      category = "channel";  // the same hop, shown on another of its channels
     }
   }
 
@@ -162,12 +171,14 @@ class TraceWriter {
     close_span({pause.start, pause.finish});
   }
 
-  static constexpr size_t kChunk = size_t{1} << 20;
+  static constexpr int kEventsPerWrite = 4096;
+  static constexpr size_t kMostShownTwice = 100000;
 
   const Problem& problem_;
   const Trace& trace_;
   Output& output_;
   JsonWriter json_;
+  int pending_events_ = 0;
   std::vector<std::vector<int>> lanes_;  // by channel and one more: of each span shown there
   std::vector<size_t> shown_;            // by channel and one more: spans written so far
 };

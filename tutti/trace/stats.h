@@ -13,18 +13,18 @@
 namespace tutti {
 
 struct DeviceStats {
-  double busy_share = 0;      // busy slot time over slots x makespan
+  double busy_share = 0;  // busy slot time over slots x makespan
   int64_t ops = 0;
   // Idle slot time, divided by reason; the four shares and busy_share sum to 1.
-  double waiting_for_data = 0;  // an op placed here waits for a transfer under way or queued
-  double waiting_for_ops = 0;   // an op placed here waits for its producers to finish
+  double waiting_for_data = 0;    // an op placed here waits for a transfer under way or queued
+  double waiting_for_ops = 0;     // an op placed here waits for its producers to finish
   double waiting_for_memory = 0;  // an op placed here has its operands but no room
   double finished = 0;            // nothing placed here is left to start
 };
 
 struct TraceStats {
   Duration makespan{0};
-  int64_t bytes_moved = 0;      // every transfer once, whatever its number of hops
+  int64_t bytes_moved = 0;  // every transfer once, whatever its number of hops
   int64_t transfer_count = 0;
   std::vector<DeviceStats> devices;
   std::vector<double> channel_busy_share;  // by channel: share of the makespan it carried anything

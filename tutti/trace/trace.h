@@ -29,11 +29,11 @@ struct OpSpan {
 // holds no channel (`given`).
 struct TransferSpan {
   ValueId value;
-  MemoryId from;       // ends of the whole transfer
+  MemoryId from;  // ends of the whole transfer
   MemoryId to;
-  int hop = 0;         // index into the route's hops
+  int hop = 0;  // index into the route's hops
   bool given = false;
-  Duration start{0};   // when its channels were taken
+  Duration start{0};  // when its channels were taken
   Duration finish{0};
 };
 
@@ -50,11 +50,11 @@ struct Pause {
 };
 
 struct Trace {
-  std::string runtime{};     // "null", "sim/released", "sim/physical", ...
+  std::string runtime{};  // "null", "sim/released", "sim/physical", ...
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t seed = 0;
-  bool sampled = false;      // durations were drawn, not means
+  bool sampled = false;  // durations were drawn, not means
   Duration makespan{0};
   std::vector<OpSpan> ops;
   std::vector<TransferSpan> transfers;

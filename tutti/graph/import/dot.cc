@@ -222,6 +222,17 @@ class DotReader {
   Sketch sketch_;
 };
 
+// The outputs of "a" are called "a:0", "a:1", ... unless a node has that name: a file of ours has
+// each name once.
+void name_outputs(const NameTable& names, int32_t op, std::vector<ValueSpec>& outputs) {
+  for (size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i) {
+    std::string name = fmt::format("{}:{}", names.name(op), i);
+    if (!names.find(name)) continue;
+    while (names.find(name)) name += '+';
+    outputs[i].name = name;
+  }
+}
+
 Result<Graph> build(const Sketch& sketch, const std::string& name) {
   const auto ops = static_cast<int32_t>(sketch.nodes.size());
   // One value for each size that leaves an op; one of no bytes where nothing leaves.
@@ -237,6 +248,7 @@ Result<Graph> build(const Sketch& sketch, const std::string& name) {
   std::vector<int32_t> first_value(static_cast<size_t>(ops) + 1, 0);
   for (int32_t op = 0; op < ops; ++op) {
     if (outputs[op].empty()) outputs[op].emplace_back();
+    name_outputs(sketch.names, op, outputs[op]);
     first_value[op + 1] = first_value[op] + static_cast<int32_t>(outputs[op].size());
   }
   GraphBuilder builder(name);

@@ -5,7 +5,7 @@
 namespace tutti::bound {
 namespace {
 
-constexpr int kCells = 512;  // of the grid, each way
+constexpr int64_t kCells = 512;  // of the grid, each way
 
 // Whether the exact method can add up these items in 64 bits.
 bool fits(std::span<const Item> items, int64_t capacity) {
@@ -34,11 +34,11 @@ void SubsetBound::sort(std::span<const Item> items) {
   }
   std::sort(by_tail_.begin(), by_tail_.end(), rising);
   place_.resize(items.size());
-  for (size_t i = 0; i < items.size(); ++i) place_[by_tail_[i].item] = static_cast<int>(i);
+  for (size_t i = 0; i < items.size(); ++i) place_[by_tail_[i].item] = i;
 }
 
-void SubsetBound::insert(int place, const Item& item, int64_t capacity) {
-  int node = leaves_ + place;
+void SubsetBound::insert(size_t place, const Item& item, int64_t capacity) {
+  size_t node = leaves_ + place;
   tree_[node] = {.work = item.work, .best = item.work + capacity * item.tail};
   for (node /= 2; node > 0; node /= 2) {
     const Node& low = tree_[2 * node];
@@ -51,7 +51,7 @@ Ticks SubsetBound::of(std::span<const Item> items, int64_t capacity) {
   if (!fits(items, capacity)) return coarse_subset_bound(items, capacity);
   sort(items);
   leaves_ = 1;
-  while (leaves_ < static_cast<int>(items.size())) leaves_ *= 2;
+  while (leaves_ < items.size()) leaves_ *= 2;
   tree_.assign(2 * leaves_, {.work = 0, .best = -kUnreachable});
   Ticks bound = 0;
   for (const auto& [head, i] : by_head_) {  // the tree holds the items that start no earlier
@@ -82,10 +82,10 @@ Ticks coarse_subset_bound(std::span<const Item> items, int64_t capacity) {
   }
   Ticks bound = 0;
   std::vector<int64_t> below(kCells, 0);  // work of each column in this row and later ones
-  for (int row = kCells - 1; row >= 0; --row) {
+  for (int64_t row = kCells - 1; row >= 0; --row) {
     if (head[row] == kUnreachable) continue;
     int64_t sum = 0;
-    for (int column = kCells - 1; column >= 0; --column) {
+    for (int64_t column = kCells - 1; column >= 0; --column) {
       below[column] += work[row * kCells + column];
       sum += below[column];
       if (sum == 0 || tail[column] == kUnreachable) continue;

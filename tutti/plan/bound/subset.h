@@ -13,6 +13,7 @@
 #ifndef TUTTI_PLAN_BOUND_SUBSET_H_
 #define TUTTI_PLAN_BOUND_SUBSET_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -47,13 +48,13 @@ class SubsetBound {
   };
 
   void sort(std::span<const Item> items);
-  void insert(int place, const Item& item, int64_t capacity);
+  void insert(size_t place, const Item& item, int64_t capacity);
 
-  std::vector<Key> by_head_;  // falling
-  std::vector<Key> by_tail_;  // rising
-  std::vector<int> place_;    // of each item in by_tail_
-  std::vector<Node> tree_;    // node i stands for its children 2i and 2i + 1
-  int leaves_ = 1;
+  std::vector<Key> by_head_;   // falling
+  std::vector<Key> by_tail_;   // rising
+  std::vector<size_t> place_;  // of each item in by_tail_
+  std::vector<Node> tree_;     // node i stands for its children 2i and 2i + 1
+  size_t leaves_ = 1;
 };
 
 // The same over a grid, where every item has the least head of its row and the least tail of its

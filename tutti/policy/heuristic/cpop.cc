@@ -18,9 +18,8 @@ std::vector<bool> critical_path(const Problem& problem, const std::vector<double
   std::vector<bool> on_path(static_cast<size_t>(graph.size()), false);
   OpId next{};
   for (const OpId op : graph.ops()) {
-    const bool entry = std::none_of(
-        graph.operands(op).begin(), graph.operands(op).end(),
-        [&](ValueId value) { return graph.producer(value).valid(); });
+    const bool entry = std::none_of(graph.operands(op).begin(), graph.operands(op).end(),
+                                    [&](ValueId value) { return graph.producer(value).valid(); });
     if (entry && (!next.valid() || priority[op.index] > priority[next.index])) next = op;
   }
   while (next.valid()) {

@@ -79,9 +79,9 @@ class EarliestStart : public Place {
 
 Policy critical_path_policy(const Problem& problem, uint64_t seed) {
   const Rng rng(seed);
-  return {std::make_unique<LongestWay>(upward_ranks(problem, EdgeWeight::distinct_pairs),
-                                       rng.split(0)),
-          std::make_unique<EarliestStart>(rng.split(1))};
+  return {
+      std::make_unique<LongestWay>(upward_ranks(problem, EdgeWeight::distinct_pairs), rng.split(0)),
+      std::make_unique<EarliestStart>(rng.split(1))};
 }
 
 }  // namespace tutti

@@ -24,9 +24,9 @@ class ReleasedBookkeeping {
     for (const EdgeId edge : problem_.graph.edges(op)) {
       const OpId producer = problem_.graph.edge_from(edge);
       if (!producer.valid()) continue;
-      start = std::max(start, finish_[producer.index] +
-                                  problem_.costs.transfer_time(edge, placement_[producer.index],
-                                                               device));
+      start =
+          std::max(start, finish_[producer.index] + problem_.costs.transfer_time(
+                                                        edge, placement_[producer.index], device));
     }
     return start;
   }

@@ -32,7 +32,8 @@ class RandomPlace : public Place {
 
 Policy random_policy(const Problem& /*problem*/, uint64_t seed) {
   const Rng rng(seed);
-  return {std::make_unique<RandomSelect>(rng.split(0)), std::make_unique<RandomPlace>(rng.split(1))};
+  return {std::make_unique<RandomSelect>(rng.split(0)),
+          std::make_unique<RandomPlace>(rng.split(1))};
 }
 
 }  // namespace tutti

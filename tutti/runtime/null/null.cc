@@ -21,8 +21,7 @@ void record(const Problem& problem, const std::vector<DeviceId>& placement, OpId
     const bool given =
         producer.valid() &&
         problem.costs.given_transfer(edge, placement[producer.index], placement[op.index]);
-    const auto hops =
-        given ? 1 : static_cast<int>(problem.machine.route(from, to)->hops.size());
+    const auto hops = given ? 1 : static_cast<int>(problem.machine.route(from, to)->hops.size());
     for (int hop = 0; hop < hops; ++hop) {
       trace.transfers.push_back(
           {.value = value, .from = from, .to = to, .hop = hop, .given = given});

@@ -1,5 +1,5 @@
-// The smallest runtime: everything happens at once and takes no time. Copy it to write your own; use
-// it to see that a plan or policy gets through at all.
+// The smallest runtime: everything happens at once and takes no time. Copy it to write your own;
+// use it to see that a plan or policy gets through at all.
 
 #ifndef TUTTI_RUNTIME_NULL_NULL_H_
 #define TUTTI_RUNTIME_NULL_NULL_H_

@@ -27,6 +27,9 @@ class Channels {
   // Gives the channels of a hop back.
   void release(const Hop& hop);
 
+  // True if nothing has asked or been given back since the last dispatch.
+  bool idle() const { return candidates_.empty() && released_.empty(); }
+
   // Lets every hop start that can, and appends their transfers to `started`, oldest request first.
   void dispatch(std::vector<int32_t>& started);
 
@@ -48,8 +51,8 @@ class Channels {
 
   const Machine& machine_;
   int64_t turn_ = 0;
-  std::vector<int32_t> in_use_;   // by channel
-  std::vector<Queue> waiting_;    // by channel
+  std::vector<int32_t> in_use_;    // by channel
+  std::vector<Queue> waiting_;     // by channel
   std::vector<int32_t> released_;  // channels given back since the last dispatch
   Queue candidates_;               // new requests, and the first of each released channel's queue
 };

@@ -9,6 +9,7 @@
 #define TUTTI_RUNTIME_SIM_FLOWS_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tutti/machine/machine.h"
@@ -17,7 +18,6 @@ namespace tutti {
 
 class Flows {
  public:
-  // Keeps a reference to the machine.
   explicit Flows(const Machine& machine);
 
   void reset();
@@ -37,48 +37,59 @@ class Flows {
   struct Flow {
     int32_t transfer = 0;
     const Hop* hop = nullptr;
-    int64_t turn = 0;  // joined as the how-manieth
+    int64_t turn = 0;       // joined as the how-manieth
+    bool crosses = false;   // more than one shared channel
     double own_limit = 0;   // of its channels that are not shared, bytes per ns
     double bytes_left = 0;  // at `seen`
     double bytes_per_ns = 0;
+    double new_rate = 0;  // while rates are being worked out; -1: still rising
     Duration seen{0};
-    int32_t version = 0;  // of its entry in finishes_
+    Duration finish{0};
     bool gathered = false;
     bool fixed = false;
   };
+  // The first flow to end on a channel.
   struct Finish {
     Duration time;
-    int64_t turn;
-    int32_t flow;
+    int32_t channel;
     int32_t version;
     friend bool operator>(const Finish& a, const Finish& b) {
-      return a.time != b.time ? a.time > b.time : a.turn > b.turn;
+      return a.time != b.time ? a.time > b.time : a.channel > b.channel;
     }
   };
 
-  bool is_shared(ChannelId channel) const { return shared_[static_cast<size_t>(channel.index)]; }
+  bool is_shared(ChannelId channel) const { return shared_[channel.index] != 0; }
   void touch(const Hop& hop);
   void drop_stale();
   // Everything that shares, directly or through others, with a channel that was touched.
   void gather();
+  void take_out(int32_t flow);
+  // The common case, done without the general machinery: no flow of the channel crosses a second
+  // shared one, and none is slower than an equal share. False, and nothing done, if it is not so.
+  bool share_equally(int32_t channel, Duration now);
+  void retime(Flow& flow, double rate, Duration now);
+  void note_first_finish(int32_t channel);
   // Progressive filling: raise all rates together; fix what meets a limit; go on with the rest.
   void share_fairly();
   double next_level() const;
   bool stops_at(const Flow& flow, double level) const;
 
-  const Machine& machine_;
-  std::vector<bool> shared_;  // by channel
+  std::vector<uint8_t> shared_;       // by channel
+  std::vector<double> bytes_per_ns_;  // by channel
   std::vector<Flow> flows_;
   std::vector<int32_t> free_;  // entries of flows_ that can be used again
   int32_t count_ = 0;
   int64_t turn_ = 0;
   std::vector<std::vector<int32_t>> flows_on_;  // by channel
+  std::vector<int32_t> crossing_;               // by channel: flows with a second shared channel
   std::vector<int32_t> touched_;                // channels whose flows must be re-timed
-  std::vector<bool> is_touched_;
-  std::vector<int32_t> group_;            // the flows being re-timed
-  std::vector<double> capacity_left_;     // by channel, bytes per ns
-  std::vector<int32_t> rising_;           // by channel: flows whose rate is still rising
-  std::vector<Finish> finishes_;          // a heap, the next on top; some entries are stale
+  std::vector<uint8_t> is_touched_;
+  std::vector<int32_t> group_;         // the flows being re-timed
+  std::vector<double> capacity_left_;  // by channel, bytes per ns
+  std::vector<int32_t> rising_;        // by channel: flows whose rate is still rising
+  std::vector<int32_t> version_;       // by channel: of its entry in finishes_
+  std::vector<Finish> finishes_;       // a heap, the next on top; some entries are stale
+  std::vector<std::pair<int64_t, int32_t>> ended_;  // (turn, transfer)
 };
 
 }  // namespace tutti

@@ -83,8 +83,7 @@ void Ledger::let_go(ValueId value, MemoryId memory) {
 
 // Copies were kept for readers that might still have come; now all are placed.
 void Ledger::let_unread_copies_go(ValueId value) {
-  const bool weight =
-      !problem_.graph.producer(value).valid() && problem_.graph.is_weight(value);
+  const bool weight = !problem_.graph.producer(value).valid() && problem_.graph.is_weight(value);
   for (size_t i = 0; i < memories_ && !weight; ++i) {
     const MemoryId memory{static_cast<int32_t>(i)};
     if (readers(value, memory) == 0 && held(value, memory)) let_go(value, memory);

@@ -4,8 +4,9 @@
 // An op holds its outputs and its transient memory from its start, the latter until its end. A copy
 // is held from the start of its transfer. A copy is let go when the last reader in its memory has
 // finished and none is left to be placed; the first copy, in the memory of its producer, also waits
-// for the transfers that leave from it. Values that nobody reads stay. A graph input is held in each memory where a reader is
-// placed: a weight for the whole run, another until its last reader there has finished.
+// for the transfers that leave from it. Values that nobody reads stay. A graph input is held in
+// each memory where a reader is placed: a weight for the whole run, another until its last reader
+// there has finished.
 
 #ifndef TUTTI_RUNTIME_SIM_LEDGER_H_
 #define TUTTI_RUNTIME_SIM_LEDGER_H_
@@ -48,7 +49,8 @@ class Ledger {
 
  private:
   int32_t& readers(ValueId value, MemoryId memory) {
-    return readers_[static_cast<size_t>(value.index) * memories_ + static_cast<size_t>(memory.index)];
+    return readers_[static_cast<size_t>(value.index) * memories_ +
+                    static_cast<size_t>(memory.index)];
   }
   uint8_t& held(ValueId value, MemoryId memory) {
     return held_[static_cast<size_t>(value.index) * memories_ + static_cast<size_t>(memory.index)];
@@ -60,13 +62,13 @@ class Ledger {
   const Problem& problem_;
   bool enforced_;
   size_t memories_;
-  std::vector<int64_t> used_;          // by memory
-  std::vector<bool> freed_;            // by memory
-  std::vector<int32_t> readers_;       // by value x memory: placed readers that have not finished
-  std::vector<uint8_t> held_;          // by value x memory: a copy that came by a transfer or input
-  std::vector<int32_t> unplaced_;      // by value: readers not placed yet
-  std::vector<int32_t> leaving_;       // by value: memories still to be served from the first copy
-  std::vector<MemoryId> made_in_;      // by value; invalid before its op has finished
+  std::vector<int64_t> used_;      // by memory
+  std::vector<bool> freed_;        // by memory
+  std::vector<int32_t> readers_;   // by value x memory: placed readers that have not finished
+  std::vector<uint8_t> held_;      // by value x memory: a copy that came by a transfer or input
+  std::vector<int32_t> unplaced_;  // by value: readers not placed yet
+  std::vector<int32_t> leaving_;   // by value: memories still to be served from the first copy
+  std::vector<MemoryId> made_in_;  // by value; invalid before its op has finished
 };
 
 }  // namespace tutti

@@ -42,15 +42,15 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   options_ = options;
   now_ = Duration{0};
   turn_ = 0;
-  flow_event_ = kNever;
   unfinished_ = problem_.graph.size();
   overfull_ = false;
+  pauses_ = false;
   events_.clear();
   transfers_.clear();
   undecided_.clear();
   put_aside_.clear();
   marked_devices_.clear();
-  marked_.assign(devices, false);
+  marked_.assign(devices, 0);
   next_in_order_.assign(devices, 0);
   backlog_.assign(devices, Duration{0});
   device_of_.assign(ops, DeviceId{});
@@ -58,8 +58,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   start_.resize(ops);
   finish_.assign(ops, Duration{0});
   slot_of_.resize(ops);
-  presence_.assign(static_cast<size_t>(problem_.graph.value_count()) * memories_,
-                   Presence::absent);
+  presence_.assign(static_cast<size_t>(problem_.graph.value_count()) * memories_, Presence::absent);
   for (std::vector<int32_t>& waiting : waiting_for_room_) waiting.clear();
   room_waiters_ = 0;
   for (size_t device = 0; device < devices; ++device) {
@@ -123,22 +122,20 @@ Result<Duration> PhysicalSimulator::loop(Policy* policy) {
     if (policy != nullptr && !undecided_.empty()) decide(*policy);
     if (overfull_) return explain_standstill();
     if (room_waiters_ > 0) retry_for_room();
-    dispatch_links();
-    dispatch_devices();
-    if (!flows_.empty()) retime_flows();
-    if (events_.empty()) break;
-    now_ = Duration(events_.front().time);
-    if (!flows_.empty()) {
+    if (!channels_.idle()) dispatch_links();
+    if (!marked_devices_.empty() || ledger_.enforced()) dispatch_devices();
+    const Duration next_flow = flows_.next_finish(now_);
+    if (events_.empty() && next_flow == kNever) break;
+    const Duration before = now_;
+    now_ = std::min(events_.next(), next_flow);
+    if (pauses_ && options_.record) trace_.pauses.push_back({.start = before, .finish = now_});
+    pauses_ = false;
+    if (next_flow == now_) {
       scratch_.clear();
       flows_.advance(now_, scratch_);
       for (const int32_t transfer : scratch_) finish_hop(transfer);
     }
-    while (!events_.empty() && events_.front().time == now_.count()) {
-      std::pop_heap(events_.begin(), events_.end(), std::greater<>());
-      const Event event = events_.back();
-      events_.pop_back();
-      handle(event);
-    }
+    while (events_.next() == now_) handle(events_.pop());
   }
   if (unfinished_ > 0) return explain_standstill();
   return trace_.makespan;
@@ -149,10 +146,7 @@ void PhysicalSimulator::decide(Policy& policy) {
   while (!undecided_.empty()) {
     const std::optional<OpId> op = policy.select->select(state);
     if (!op) {
-      // A wait by choice lasts until something happens.
-      if (options_.record && !events_.empty()) {
-        trace_.pauses.push_back({.start = now_, .finish = Duration(events_.front().time)});
-      }
+      pauses_ = true;  // until something happens
       return;
     }
     if (state.devices_for(*op).empty()) {
@@ -192,9 +186,12 @@ void PhysicalSimulator::bring_operands(OpId op) {
 
 int64_t PhysicalSimulator::order_key(OpId op) {
   switch (options_.order) {
-    case ReadyOrder::priority: return plan_ != nullptr ? plan_->priority[op.index] : turn_++;
-    case ReadyOrder::fifo: return turn_++;
-    case ReadyOrder::lifo: return -turn_++;
+    case ReadyOrder::priority:
+      return plan_ != nullptr ? plan_->priority[op.index] : turn_++;
+    case ReadyOrder::fifo:
+      return turn_++;
+    case ReadyOrder::lifo:
+      return -turn_++;
     case ReadyOrder::random:
       return static_cast<int64_t>(
           stream(options_.seed, Stream::order, static_cast<uint64_t>(op.index)).next() >> 1);
@@ -203,8 +200,8 @@ int64_t PhysicalSimulator::order_key(OpId op) {
 }
 
 void PhysicalSimulator::mark(int32_t device) {
-  if (marked_[static_cast<size_t>(device)]) return;
-  marked_[static_cast<size_t>(device)] = true;
+  if (marked_[device] != 0) return;
+  marked_[device] = 1;
   marked_devices_.push_back(device);
 }
 
@@ -230,7 +227,7 @@ void PhysicalSimulator::op_becomes_ready(OpId op) {
 void PhysicalSimulator::dispatch_devices() {
   if (ledger_.enforced()) mark_where_memory_was_freed();
   for (size_t i = 0; i < marked_devices_.size(); ++i) dispatch_device(marked_devices_[i]);
-  for (const int32_t device : marked_devices_) marked_[static_cast<size_t>(device)] = false;
+  for (const int32_t device : marked_devices_) marked_[device] = 0;
   marked_devices_.clear();
 }
 
@@ -250,7 +247,8 @@ OpId PhysicalSimulator::next_to_start(int32_t device) {
     const Waiting first = queue.back();
     queue.pop_back();
     if (ledger_.fits(OpId{first.op}, memory)) return OpId{first.op};
-    put_aside_.push_back(first);  // one that fits may overtake it: no slot stays idle for want of room
+    put_aside_.push_back(
+        first);  // one that fits may overtake it: no slot stays idle for want of room
   }
   return {};
 }
@@ -286,7 +284,7 @@ void PhysicalSimulator::start_op(OpId op, int32_t device) {
     backlog_[device] -= mean;
     running_[device].push_back(op);
   }
-  push_event(finish_[op.index], EventKind::op_done, op.index);
+  events_.push(finish_[op.index], EventKind::op_done, op.index);
 }
 
 void PhysicalSimulator::reader_gets_operand(OpId reader) {
@@ -325,24 +323,20 @@ void PhysicalSimulator::finish_op(OpId op) {
   }
 }
 
-void PhysicalSimulator::push_event(Duration time, EventKind kind, int32_t index) {
-  events_.push_back({.time = time.count(), .turn = turn_++, .kind = kind, .index = index});
-  std::push_heap(events_.begin(), events_.end(), std::greater<>());
-}
-
 void PhysicalSimulator::handle(const Event& event) {
   switch (event.kind) {
-    case EventKind::op_done: finish_op(OpId{event.index}); return;
-    case EventKind::hop_done: finish_hop(event.index); return;
+    case EventKind::op_done:
+      finish_op(OpId{event.index});
+      return;
+    case EventKind::hop_done:
+      finish_hop(event.index);
+      return;
     case EventKind::flow_joins: {
       const Transfer& transfer = transfers_[event.index];
       flows_.join(now_, event.index, transfer.route->hops[static_cast<size_t>(transfer.hop)],
                   static_cast<double>(problem_.graph.bytes(transfer.value)) * transfer.factor);
       return;
     }
-    case EventKind::flows_move:  // loop() has moved them already
-      if (now_ == flow_event_) flow_event_ = kNever;
-      return;
   }
 }
 

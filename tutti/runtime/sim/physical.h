@@ -19,6 +19,7 @@
 #include "tutti/plan/policy.h"
 #include "tutti/plan/problem.h"
 #include "tutti/runtime/sim/channels.h"
+#include "tutti/runtime/sim/event_queue.h"
 #include "tutti/runtime/sim/flows.h"
 #include "tutti/runtime/sim/ledger.h"
 #include "tutti/runtime/sim/options.h"
@@ -42,16 +43,6 @@ class PhysicalSimulator {
  private:
   friend class OnlineState;
 
-  enum class EventKind : int32_t { op_done, hop_done, flow_joins, flows_move };
-  struct Event {
-    int64_t time;
-    int64_t turn;  // ties in the order they were queued
-    EventKind kind;
-    int32_t index;  // op or transfer
-    friend bool operator>(const Event& a, const Event& b) {
-      return a.time != b.time ? a.time > b.time : a.turn > b.turn;
-    }
-  };
   struct Transfer {
     ValueId value;
     MemoryId from;
@@ -59,7 +50,7 @@ class PhysicalSimulator {
     const Route* route;  // null: its time was given
     int hop = 0;
     Duration hop_start{0};
-    double factor = 1;   // how this draw differs from the mean
+    double factor = 1;  // how this draw differs from the mean
   };
   struct Waiting {  // an op that waits for a slot; the smallest key goes first
     int64_t key;
@@ -89,12 +80,11 @@ class PhysicalSimulator {
   Duration given_time(ValueId value, MemoryId to) const;
   void retry_for_room();
   void dispatch_links();
+  void request_hop(int32_t transfer);
   void start_hop(int32_t transfer);
   void finish_hop(int32_t transfer);
   void finish_transfer(int32_t transfer);
-  void retime_flows();
 
-  void push_event(Duration time, EventKind kind, int32_t index);
   void handle(const Event& event);
   int64_t order_key(OpId op);
   void mark(int32_t device);
@@ -115,27 +105,27 @@ class PhysicalSimulator {
   SimOptions options_;
   const Plan* plan_ = nullptr;  // null: online
   Duration now_{0};
-  int64_t turn_ = 0;
+  int64_t turn_ = 0;  // of ops becoming ready
   int32_t unfinished_ = 0;
-  std::vector<Event> events_;  // a heap, the next on top
+  EventQueue events_;
   Trace trace_;
 
   // By op.
   std::vector<DeviceId> device_of_;
-  std::vector<int32_t> absent_;    // operands not in its memory yet
-  std::vector<int32_t> unmade_;    // operands whose op has not finished (online)
+  std::vector<int32_t> absent_;  // operands not in its memory yet
+  std::vector<int32_t> unmade_;  // operands whose op has not finished (online)
   std::vector<Duration> start_;
-  std::vector<Duration> finish_;   // expected while it runs
+  std::vector<Duration> finish_;  // expected while it runs
   std::vector<int32_t> slot_of_;
   // By device.
-  std::vector<std::vector<Waiting>> waiting_;   // heaps
+  std::vector<std::vector<Waiting>> waiting_;     // heaps
   std::vector<std::vector<int32_t>> free_slots_;  // heaps, the smallest on top
-  std::vector<size_t> next_in_order_;            // into the plan's strict order
-  std::vector<Duration> backlog_;                // run times placed but not started (online)
-  std::vector<std::vector<OpId>> running_;       // (online)
-  std::vector<bool> marked_;
-  std::vector<int32_t> marked_devices_;          // to be looked at before time goes on
-  std::vector<Waiting> put_aside_;               // ops for which memory is short just now
+  std::vector<size_t> next_in_order_;             // into the plan's strict order
+  std::vector<Duration> backlog_;                 // run times placed but not started (online)
+  std::vector<std::vector<OpId>> running_;        // (online)
+  std::vector<uint8_t> marked_;
+  std::vector<int32_t> marked_devices_;  // to be looked at before time goes on
+  std::vector<Waiting> put_aside_;       // ops for which memory is short just now
   // Values and transfers.
   std::vector<Presence> presence_;  // by value x memory
   std::vector<Transfer> transfers_;
@@ -144,11 +134,11 @@ class PhysicalSimulator {
   Channels channels_;
   Flows flows_;
   Ledger ledger_;
-  Duration flow_event_{kNever};  // when the flows are looked at next
   std::vector<int32_t> scratch_;
   // Online.
   std::vector<OpId> undecided_;  // ready for a decision
   bool overfull_ = false;
+  bool pauses_ = false;  // the policy chose to let ready ops wait
 };
 
 }  // namespace tutti

@@ -35,7 +35,8 @@ Error PhysicalSimulator::explain_standstill() const {
   for (const Transfer& transfer : transfers_) {
     if (ledger_.fits_copy(transfer.value, transfer.to)) continue;
     return infeasible(fmt::format(
-        "the run stands still at {}: a copy of value '{}' needs {} bytes in memory '{}', of which {} "
+        "the run stands still at {}: a copy of value '{}' needs {} bytes in memory '{}', of which "
+        "{} "
         "are left, and nothing that runs will free any; allow more memory or place fewer ops there",
         to_text(now_), graph.value_name(transfer.value), graph.bytes(transfer.value),
         problem_.machine.memory(transfer.to).name, ledger_.left(transfer.to)));

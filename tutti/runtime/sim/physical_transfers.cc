@@ -26,8 +26,8 @@ void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId 
   const auto index = static_cast<int32_t>(transfers_.size());
   Transfer transfer{.value = value, .from = from, .to = to, .route = nullptr, .hop_start = now_};
   if (options_.sample) {
-    const auto item = static_cast<uint64_t>(value.index) * memories_ +
-                      static_cast<uint64_t>(to.index);
+    const auto item =
+        static_cast<uint64_t>(value.index) * memories_ + static_cast<uint64_t>(to.index);
     Rng rng = stream(options_.seed, Stream::transfers, item);
     transfer.factor = problem_.costs.transfer_noise().draw(rng);
   }
@@ -41,9 +41,19 @@ void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId 
     return;
   }
   if (transfer.route == nullptr) {
-    push_event(now_ + scaled(given, transfer.factor), EventKind::hop_done, index);
+    events_.push(now_ + scaled(given, transfer.factor), EventKind::hop_done, index);
   } else {
-    channels_.request(index, transfer.route->hops[0]);
+    request_hop(index);
+  }
+}
+
+void PhysicalSimulator::request_hop(int32_t index) {
+  const Transfer& transfer = transfers_[index];
+  const Hop& hop = transfer.route->hops[static_cast<size_t>(transfer.hop)];
+  if (hop.has_exclusive) {
+    channels_.request(index, hop);
+  } else {
+    start_hop(index);  // nothing to wait for
   }
 }
 
@@ -63,10 +73,10 @@ void PhysicalSimulator::retry_for_room() {
       transfer.hop_start = now_;
       --room_waiters_;
       if (transfer.route == nullptr) {
-        push_event(now_ + scaled(given_time(transfer.value, transfer.to), transfer.factor),
-                   EventKind::hop_done, index);
+        events_.push(now_ + scaled(given_time(transfer.value, transfer.to), transfer.factor),
+                     EventKind::hop_done, index);
       } else {
-        channels_.request(index, transfer.route->hops[0]);
+        request_hop(index);
       }
     }
     waiting.resize(kept);
@@ -84,10 +94,10 @@ void PhysicalSimulator::start_hop(int32_t index) {
   const Hop& hop = transfer.route->hops[static_cast<size_t>(transfer.hop)];
   transfer.hop_start = now_;
   if (hop.has_shared && problem_.graph.bytes(transfer.value) > 0) {
-    push_event(now_ + scaled(hop.latency, transfer.factor), EventKind::flow_joins, index);
+    events_.push(now_ + scaled(hop.latency, transfer.factor), EventKind::flow_joins, index);
   } else {
     const Duration mean = Costs::hop_time(hop, problem_.graph.bytes(transfer.value));
-    push_event(now_ + scaled(mean, transfer.factor), EventKind::hop_done, index);
+    events_.push(now_ + scaled(mean, transfer.factor), EventKind::hop_done, index);
   }
 }
 
@@ -103,9 +113,10 @@ void PhysicalSimulator::finish_hop(int32_t index) {
                                 .finish = now_});
   }
   if (transfer.route != nullptr) {
-    channels_.release(transfer.route->hops[static_cast<size_t>(transfer.hop)]);
+    const Hop& hop = transfer.route->hops[static_cast<size_t>(transfer.hop)];
+    if (hop.has_exclusive) channels_.release(hop);
     if (++transfer.hop < static_cast<int>(transfer.route->hops.size())) {
-      channels_.request(index, transfer.route->hops[static_cast<size_t>(transfer.hop)]);
+      request_hop(index);
       return;
     }
   }
@@ -122,14 +133,6 @@ void PhysicalSimulator::finish_transfer(int32_t index) {
       reader_gets_operand(reader);
     }
   }
-}
-
-void PhysicalSimulator::retime_flows() {
-  // One event stands for all flows; an older one that comes up early moves them and does no harm.
-  const Duration next = flows_.next_finish(now_);
-  if (next == flow_event_) return;
-  flow_event_ = next;
-  push_event(next, EventKind::flows_move, 0);
 }
 
 }  // namespace tutti

@@ -140,14 +140,13 @@ Duration ReleasedSimulator::evaluate(std::span<const DeviceId> placement) {
   for (;;) {
     int32_t first = 0;
     for (int32_t device = 1; device < devices; ++device) {
-      const bool earlier = busy_until_[device] < busy_until_[first] ||
-                           (busy_until_[device] == busy_until_[first] &&
-                            busy_turn_[device] < busy_turn_[first]);
+      const bool earlier =
+          busy_until_[device] < busy_until_[first] ||
+          (busy_until_[device] == busy_until_[first] && busy_turn_[device] < busy_turn_[first]);
       if (earlier) first = device;
     }
     const bool busy = busy_until_[first] != kIdle;
-    if (heap_size_ > 0 &&
-        (!busy || heap_[0] < Arrival{busy_until_[first], busy_turn_[first], 0})) {
+    if (heap_size_ > 0 && (!busy || heap_[0] < Arrival{busy_until_[first], busy_turn_[first], 0})) {
       const Arrival arrival = pop();
       enqueue(arrival.op, arrival.time, placement);
       continue;

@@ -61,16 +61,16 @@ class ReleasedSimulator {
 
   // Reset by each evaluation.
   int32_t turn_ = 0;
-  std::vector<int32_t> missing_;      // by op
-  std::vector<Arrival> latest_;       // by op: its latest operand so far
-  std::vector<int32_t> next_;         // by op: the one queued behind it
-  std::vector<int64_t> start_ns_;     // by op
-  std::vector<int64_t> finish_ns_;    // by op
-  std::vector<int32_t> device_of_;    // by op
-  std::vector<int32_t> queue_head_;   // by device, -1: empty
+  std::vector<int32_t> missing_;     // by op
+  std::vector<Arrival> latest_;      // by op: its latest operand so far
+  std::vector<int32_t> next_;        // by op: the one queued behind it
+  std::vector<int64_t> start_ns_;    // by op
+  std::vector<int64_t> finish_ns_;   // by op
+  std::vector<int32_t> device_of_;   // by op
+  std::vector<int32_t> queue_head_;  // by device, -1: empty
   std::vector<int32_t> queue_tail_;
-  std::vector<int32_t> running_;      // by device, -1: idle
-  std::vector<int64_t> busy_until_;   // by device; idle: kNever
+  std::vector<int32_t> running_;     // by device, -1: idle
+  std::vector<int64_t> busy_until_;  // by device; idle: kNever
   std::vector<int32_t> busy_turn_;
   std::vector<Arrival> heap_;
   size_t heap_size_ = 0;

@@ -1,0 +1,63 @@
+#include "tutti/search/auto.h"
+
+#include <gtest/gtest.h>
+
+#include "test/support/world.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/plan/file.h"
+#include "tutti/search/judge.h"
+
+namespace tutti {
+namespace {
+
+Result<AutoResult> plan_of(const World& world, int threads = 1) {
+  return plan_auto(*world.problem, SimModel::physical, ReadyOrder::priority, 3, threads);
+}
+
+TEST(Auto, IsNeverWorseThanAnythingItTried) {
+  for (const char* machine : {"p100-4", "mixed-5", "cluster-2x4"}) {
+    const World world(must(make_layered({.ops = 150, .width = 15, .bytes = 1 << 24})), machine);
+    const AutoResult result = must(plan_of(world));
+    for (const Tried& tried : result.tried)
+      EXPECT_LE(result.makespan, tried.makespan) << tried.policy;
+    EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(result.plan, 0)),
+              result.makespan);
+  }
+}
+
+TEST(Auto, StaysOnOneDeviceWhereTransfersCostMoreThanTheyBring) {
+  // Values of 1 GiB over a slow link between ops of 1 ms.
+  const World world(must(make_layered({.ops = 40, .width = 4, .bytes = 1 << 30, .flops = 1e9})),
+                    machine_from(R"({"schema_version":1,"name":"m","device":[
+        {"name":"a","kind":"d","flops_per_s":1e12},{"name":"b","kind":"d","flops_per_s":1e12}],
+        "link":[{"name":"l","between":["a","b"],"bandwidth_bytes_per_s":1e8}]})"));
+  const AutoResult result = must(plan_of(world));
+  EXPECT_EQ(result.plan.provenance.policy, "single_device");
+}
+
+TEST(Auto, GivesTheSamePlanWithAnyNumberOfThreads) {
+  const World world(must(make_layered({.ops = 200, .width = 20})), "v100-8-nvlink");
+  const AutoResult one = must(plan_of(world, 1));
+  const AutoResult four = must(plan_of(world, 4));
+  EXPECT_EQ(plan_to_json(one.plan, *world.problem), plan_to_json(four.plan, *world.problem));
+}
+
+TEST(Auto, LeavesOutPoliciesThatExistForComparisonOnly) {
+  const World world(must(make_layered({.ops = 20, .width = 4})), "uniform-2");
+  for (const Tried& tried : must(plan_of(world)).tried) {
+    EXPECT_NE(tried.policy, "critical_path_released");
+  }
+}
+
+TEST(Auto, SaysWhyWhenNothingFits) {
+  const World world(graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":1,
+                                          "outputs":[{"bytes":1000}]}])"),
+                    machine_from(R"({"schema_version":1,"name":"m","device":[
+                      {"name":"d","kind":"d","memory_bytes":10}]})"));
+  const Result<AutoResult> result = plan_of(world);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, Error::Kind::infeasible);
+}
+
+}  // namespace
+}  // namespace tutti
