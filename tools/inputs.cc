@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "tools/recorded_machine.h"
 #include "tutti/base/parallel.h"
 #include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
@@ -14,7 +15,8 @@ void ProblemInputs::add_to(CLI::App& command) {
       ->required();
   command
       .add_option("-m,--machine", machine,
-                  "Machine: a preset (tutti machine list), a machine file, or this-host")
+                  "Machine: a preset (tutti machine list), a machine file, this-host, or recorded "
+                  "(WfFormat: the machines named in the graph file)")
       ->capture_default_str();
   command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");
   command.add_option("--constraints", constraints,
@@ -25,6 +27,8 @@ void ProblemInputs::add_to(CLI::App& command) {
       ->check(CLI::Range(0.0, 10.0));
   command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
                    "WfFormat: scale run times by the clock speed of the machine they ran on");
+  command.add_flag("--as-recorded", as_recorded,
+                   "WfFormat: with --machine recorded, keep every op on the host it ran on");
 }
 
 Result<LoadedProblem> ProblemInputs::load() const {
@@ -35,7 +39,8 @@ Result<LoadedProblem> ProblemInputs::load() const {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
   }
   loaded.imported = std::make_unique<Imported>(std::move(*imported));
-  Result<Machine> loaded_machine = load_machine(machine);
+  Result<Machine> loaded_machine =
+      machine == "recorded" ? recorded_machine(*loaded.imported) : load_machine(machine);
   if (!loaded_machine) return loaded_machine.error();
   loaded.machine = std::make_unique<Machine>(std::move(*loaded_machine));
   CostSpec spec;
@@ -62,6 +67,7 @@ Result<LoadedProblem> ProblemInputs::load() const {
     if (!read) return read.error();
     rules = std::move(*read);
   }
+  if (as_recorded) pin_as_recorded(*loaded.imported, rules);
   Result<Problem> problem =
       Problem::make(loaded.imported->graph, *loaded.machine, *loaded.costs, rules);
   if (!problem) {

@@ -30,6 +30,7 @@ struct ProblemInputs {
   std::string constraints;
   double noise = -1;  // below 0: as the costs file says
   bool scale_by_machine_speed = false;
+  bool as_recorded = false;  // pin every op to the host that the file says it ran on
 
   void add_to(CLI::App& command);
   // Warnings about the files go to standard error.

@@ -11,6 +11,8 @@
 
 namespace tutti {
 
+// The plan must hold a device for each op, and the fingerprints of the problem it was made for:
+// read_plan refuses others. Seeds and fingerprints are written as texts (spelling.h).
 std::string plan_to_json(const Plan& plan, const Problem& problem);
 
 // Fails if the plan was made for another graph, or names ops or devices that are not there. A plan

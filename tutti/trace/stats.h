@@ -15,7 +15,8 @@ namespace tutti {
 struct DeviceStats {
   double busy_share = 0;  // busy slot time over slots x makespan
   int64_t ops = 0;
-  // Idle slot time, divided by reason; the four shares and busy_share sum to 1.
+  // Idle slot time, divided by reason; the four shares and busy_share sum to 1. Where several
+  // reasons hold, memory goes before data, and data before ops.
   double waiting_for_data = 0;    // an op placed here waits for a transfer under way or queued
   double waiting_for_ops = 0;     // an op placed here waits for its producers to finish
   double waiting_for_memory = 0;  // an op placed here has its operands but no room
