@@ -1,6 +1,8 @@
 // tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 
 #include "tools/commands.h"
 
@@ -25,7 +27,12 @@ int main(int argc, char** argv) {
   tutti::add_compare_command(app, exit_code);
   tutti::add_check_command(app, exit_code);
   // The parser would only say that a command is missing.
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const bool known = argc < 2 || argv[1][0] == '-' ||
+                     std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+                       return command->get_name() == argv[1];
+                     });
+  if (!known) {
     std::fprintf(stderr, "tutti: there is no command '%s'; tutti --help lists those there are\n",
                  argv[1]);
     return 2;
