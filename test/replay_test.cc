@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@
 #include "tutti/base/document.h"
 
 namespace tutti::fuzz {
+
+void PrintTo(const Harness& harness, std::ostream* out) {
+  *out << harness.name;
+}
+
 namespace {
 
 const std::filesystem::path kCorpus = TUTTI_SOURCE_DIR "/test/corpus";
@@ -54,10 +60,11 @@ TEST_P(Replay, TakesWhatIsGoodAndRefusesWhatIsBad) {
   }
 }
 
-TEST_P(Replay, SurvivesEveryTruncationOfWhatIsGood) {
+TEST_P(Replay, SurvivesTruncationsOfWhatIsGood) {
   for (const Seed& seed : seeds_of(GetParam())) {
     if (!seed.name.starts_with("good_")) continue;
-    for (size_t length = 0; length < seed.text.size(); ++length) {
+    const size_t step = 1 + seed.text.size() / 300;
+    for (size_t length = 0; length < seed.text.size(); length += step) {
       run(GetParam(), seed.text.substr(0, length));
     }
   }

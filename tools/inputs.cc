@@ -24,7 +24,11 @@ void ProblemInputs::add_to(CLI::App& command) {
   command
       .add_option("--noise", noise,
                   "Spread of log-normal noise on run times and transfers, such as 0.1; 0 is none")
-      ->check(CLI::Range(0.0, 10.0));
+      ->check([](const std::string& text) {  // CLI::Range lets NaN through
+        double number = -1;
+        const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 10;
+        return good ? std::string() : "must be a number from 0 to 10";
+      });
   command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
                    "WfFormat: scale run times by the clock speed of the machine they ran on");
   command.add_flag("--as-recorded", as_recorded,
@@ -51,8 +55,8 @@ Result<LoadedProblem> ProblemInputs::load() const {
     if (!read) return read.error();
     spec = std::move(*read);
   }
-  if (noise >= 0) {
-    spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = noise};
+  if (noise) {
+    spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = *noise};
     spec.transfer_noise = spec.run_time_noise;
     spec.kind_noise.clear();
   }
@@ -78,8 +82,19 @@ Result<LoadedProblem> ProblemInputs::load() const {
   return loaded;
 }
 
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+        return digits && !text.empty() ? std::string() : "must be a whole number of at least 0";
+      },
+      "WHOLE");
+}
+
 void CommonOptions::add_to(CLI::App& command) {
-  command.add_option("--seed", seed, "Seed of all random choices")->capture_default_str();
+  command.add_option("--seed", seed, "Seed of all random choices")
+      ->check(whole_number())
+      ->capture_default_str();
   command.add_option("--threads", threads, "Threads; 0 is one per usable core")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();

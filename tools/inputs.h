@@ -28,7 +28,7 @@ struct ProblemInputs {
   std::string machine = "this-host";
   std::string costs;
   std::string constraints;
-  double noise = -1;  // below 0: as the costs file says
+  std::optional<double> noise;  // none: as the costs file says
   bool scale_by_machine_speed = false;
   bool as_recorded = false;  // pin every op to the host that the file says it ran on
 
@@ -55,6 +55,9 @@ struct ModelOptions {
   SimModel sim_model() const;
   ReadyOrder ready_order() const;
 };
+
+// For seeds: the parser itself would take -1 for a very large number.
+CLI::Validator whole_number();
 
 // Prints the sentence and gives the exit code that belongs to its kind.
 int report(const Error& error);

@@ -74,8 +74,10 @@ struct Hop {
   std::vector<ChannelId> channels;
   Duration latency{0};         // sum over the channels
   double ns_per_byte = 0;      // of the slowest channel, alone on the hop
-  bool has_shared = false;     // some channel divides its bandwidth
   bool has_exclusive = false;  // some channel makes others wait
+  // The channels that divide their bandwidth, and what the others let through.
+  std::vector<ChannelId> shared;
+  double unshared_bytes_per_ns = std::numeric_limits<double>::infinity();
 };
 
 struct Route {

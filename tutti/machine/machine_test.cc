@@ -47,7 +47,7 @@ TEST(Machine, JoinsLinksThatMeetInASwitchIntoOneHop) {
       machine->route(machine->memory_of(DeviceId{0}), machine->memory_of(DeviceId{1}));
   EXPECT_EQ(route->hops[0].latency, std::chrono::microseconds(6));
   EXPECT_DOUBLE_EQ(route->hops[0].ns_per_byte, 0.1);  // 10 GB/s is the least on the way
-  EXPECT_TRUE(route->hops[0].has_shared);
+  EXPECT_EQ(route->hops[0].shared.size(), 1u);
   EXPECT_TRUE(machine->has_shared_channels());
 }
 

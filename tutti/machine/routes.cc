@@ -55,13 +55,16 @@ void MachineBuilder::finish(Hop& hop) const {
   for (const ChannelId id : hop.channels) {
     const Channel& channel = machine_.channel(id);
     hop.latency += channel.latency;
-    if (channel.bytes_per_s > 0) {
-      hop.ns_per_byte = std::max(hop.ns_per_byte, 1e9 / channel.bytes_per_s);
-    }
-    hop.has_shared = hop.has_shared || channel.sharing == Sharing::shared;
     hop.has_exclusive = hop.has_exclusive || channel.sharing == Sharing::exclusive;
+    if (channel.sharing == Sharing::shared) hop.shared.push_back(id);
+    if (channel.bytes_per_s == 0) continue;  // no limit
+    hop.ns_per_byte = std::max(hop.ns_per_byte, 1e9 / channel.bytes_per_s);
+    if (channel.sharing != Sharing::shared) {
+      hop.unshared_bytes_per_ns = std::min(hop.unshared_bytes_per_ns, channel.bytes_per_s * 1e-9);
+    }
   }
   hop.channels.shrink_to_fit();
+  hop.shared.shrink_to_fit();
 }
 
 Result<void> MachineBuilder::take_written_routes() {

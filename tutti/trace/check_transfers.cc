@@ -145,12 +145,12 @@ class TransferJudge {
     if (trial_.trace.sampled) return;
     const Duration alone = Costs::hop_time(hop, trial_.problem.graph.bytes(span.value));
     const Duration lasted = span.finish - span.start;
-    if (hop.has_shared && lasted < alone) {
+    if (!hop.shared.empty() && lasted < alone) {
       verdict_.add(
           "hop {} of the transfer of '{}' to '{}' took {} ns, but even alone it takes {} ns",
           span.hop, value_, to_, lasted.count(), alone.count());
     }
-    if (!hop.has_shared && lasted != alone) {
+    if (hop.shared.empty() && lasted != alone) {
       verdict_.add("hop {} of the transfer of '{}' to '{}' took {} ns, but it takes {} ns",
                    span.hop, value_, to_, lasted.count(), alone.count());
     }

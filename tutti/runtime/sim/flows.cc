@@ -1,8 +1,6 @@
 #include "tutti/runtime/sim/flows.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
 
 namespace tutti {
@@ -10,19 +8,45 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-}  // namespace
-
-Flows::Flows(const Machine& machine) {
-  const auto channels = static_cast<size_t>(machine.channel_count());
+// By channel: whether every hop over it shares no other and is held back by nothing else.
+std::vector<bool> find_equal_shares(const Machine& machine) {
+  std::vector<bool> equal;
   for (int32_t i = 0; i < machine.channel_count(); ++i) {
     const Channel& channel = machine.channel(ChannelId{i});
-    shared_.push_back(channel.sharing == Sharing::shared);
+    equal.push_back(channel.sharing == Sharing::shared && channel.bytes_per_s > 0);
+  }
+  for (int32_t from = 0; from < machine.memory_count(); ++from) {
+    for (int32_t to = 0; to < machine.memory_count(); ++to) {
+      const Route* route = machine.route(MemoryId{from}, MemoryId{to});
+      if (route == nullptr) continue;
+      for (const Hop& hop : route->hops) {
+        for (const ChannelId channel : hop.shared) {
+          const double bytes_per_ns = machine.channel(channel).bytes_per_s * 1e-9;
+          if (hop.shared.size() > 1 || hop.unshared_bytes_per_ns < bytes_per_ns) {
+            equal[static_cast<size_t>(channel.index)] = false;
+          }
+        }
+      }
+    }
+  }
+  return equal;
+}
+
+}  // namespace
+
+Flows::Flows(const Machine& machine) : first_finish_(machine.channel_count()) {
+  const auto channels = static_cast<size_t>(machine.channel_count());
+  const std::vector<bool> equal = find_equal_shares(machine);
+  for (int32_t i = 0; i < machine.channel_count(); ++i) {
+    const Channel& channel = machine.channel(ChannelId{i});
     bytes_per_ns_.push_back(channel.bytes_per_s > 0 ? channel.bytes_per_s * 1e-9 : kUnbounded);
+    equal_share_of_.push_back(-1);
+    if (!equal[static_cast<size_t>(i)]) continue;
+    equal_share_of_.back() = static_cast<int32_t>(equal_shares_.size());
+    equal_shares_.emplace_back(bytes_per_ns_.back());
   }
   flows_on_.resize(channels);
   is_touched_.assign(channels, 0);
-  version_.assign(channels, 0);
-  crossing_.assign(channels, 0);
   capacity_left_.assign(channels, 0);
   rising_.assign(channels, 0);
 }
@@ -30,24 +54,29 @@ Flows::Flows(const Machine& machine) {
 void Flows::reset() {
   flows_.clear();
   free_.clear();
-  finishes_.clear();
-  count_ = 0;
+  first_finish_.reset();
   turn_ = 0;
+  for (EqualShare& share : equal_shares_) share.reset();
   for (std::vector<int32_t>& flows : flows_on_) flows.clear();
-  std::fill(crossing_.begin(), crossing_.end(), 0);
   for (const int32_t channel : touched_) is_touched_[channel] = 0;
   touched_.clear();
 }
 
 void Flows::touch(const Hop& hop) {
-  for (const ChannelId channel : hop.channels) {
-    if (!is_shared(channel) || is_touched_[channel.index] != 0) continue;
+  for (const ChannelId channel : hop.shared) {
+    if (is_touched_[channel.index] != 0) continue;
     is_touched_[channel.index] = 1;
     touched_.push_back(channel.index);
   }
 }
 
 void Flows::join(Duration now, int32_t transfer, const Hop& hop, double bytes) {
+  const int32_t channel = hop.shared.front().index;
+  if (const int32_t share = equal_share_of_[channel]; share >= 0) {
+    equal_shares_[share].join(now, bytes, turn_++, transfer);
+    first_finish_.set(channel, equal_shares_[share].next_finish());
+    return;
+  }
   int32_t index = static_cast<int32_t>(flows_.size());
   if (free_.empty()) {
     flows_.emplace_back();
@@ -62,53 +91,34 @@ void Flows::join(Duration now, int32_t transfer, const Hop& hop, double bytes) {
   flow.bytes_left = bytes;
   flow.bytes_per_ns = 0;
   flow.seen = now;
-  flow.own_limit = kUnbounded;
-  const auto shared_channels = std::count_if(hop.channels.begin(), hop.channels.end(),
-                                             [&](ChannelId channel) { return is_shared(channel); });
-  flow.crosses = shared_channels > 1;
-  for (const ChannelId channel : hop.channels) {
-    if (is_shared(channel)) {
-      flows_on_[channel.index].push_back(index);
-      crossing_[channel.index] += flow.crosses;
-    } else {
-      flow.own_limit = std::min(flow.own_limit, bytes_per_ns_[channel.index]);
-    }
-  }
-  ++count_;
+  for (const ChannelId shared : hop.shared) flows_on_[shared.index].push_back(index);
   touch(hop);
-}
-
-void Flows::drop_stale() {
-  while (!finishes_.empty() && version_[finishes_.front().channel] != finishes_.front().version) {
-    std::pop_heap(finishes_.begin(), finishes_.end(), std::greater<>());
-    finishes_.pop_back();
-  }
 }
 
 void Flows::take_out(int32_t index) {
   Flow& flow = flows_[index];
   ended_.emplace_back(flow.turn, flow.transfer);
-  for (const ChannelId channel : flow.hop->channels) {
-    if (!is_shared(channel)) continue;
-    std::erase(flows_on_[channel.index], index);
-    crossing_[channel.index] -= flow.crosses;
-    ++version_[channel.index];  // its entry is stale; touch() has a new one made
-  }
+  for (const ChannelId channel : flow.hop->shared) std::erase(flows_on_[channel.index], index);
   touch(*flow.hop);
   free_.push_back(index);
-  --count_;
 }
 
 void Flows::advance(Duration now, std::vector<int32_t>& finished) {
   ended_.clear();
-  for (drop_stale(); !finishes_.empty() && finishes_.front().time <= now; drop_stale()) {
-    const int32_t channel = finishes_.front().channel;
+  while (first_finish_.earliest() <= now) {
+    const int32_t channel = first_finish_.which();
+    if (const int32_t share = equal_share_of_[channel]; share >= 0) {
+      equal_shares_[share].advance(now, ended_);
+      first_finish_.set(channel, equal_shares_[share].next_finish());
+      continue;
+    }
     const std::vector<int32_t>& here = flows_on_[channel];
     for (size_t i = here.size(); i-- > 0;) {
       if (flows_[here[i]].finish <= now) take_out(here[i]);
     }
+    first_finish_.set(channel, kNever);  // it was touched: next_finish() works it out again
   }
-  std::sort(ended_.begin(), ended_.end());
+  if (ended_.size() > 1) std::sort(ended_.begin(), ended_.end());
   for (const auto& [turn, transfer] : ended_) finished.push_back(transfer);
 }
 
@@ -135,16 +145,16 @@ double Flows::next_level() const {
     if (rising_[channel] > 0) level = std::min(level, capacity_left_[channel] / rising_[channel]);
   }
   for (const int32_t index : group_) {
-    if (!flows_[index].fixed) level = std::min(level, flows_[index].own_limit);
+    if (!flows_[index].fixed) level = std::min(level, flows_[index].hop->unshared_bytes_per_ns);
   }
   return level;
 }
 
 bool Flows::stops_at(const Flow& flow, double level) const {
   const double full = level * (1 + 1e-12);  // equal shares differ by rounding
-  if (flow.own_limit <= full) return true;
-  return std::any_of(flow.hop->channels.begin(), flow.hop->channels.end(), [&](ChannelId channel) {
-    return is_shared(channel) && capacity_left_[channel.index] <= full * rising_[channel.index];
+  if (flow.hop->unshared_bytes_per_ns <= full) return true;
+  return std::any_of(flow.hop->shared.begin(), flow.hop->shared.end(), [&](ChannelId channel) {
+    return capacity_left_[channel.index] <= full * rising_[channel.index];
   });
 }
 
@@ -169,8 +179,7 @@ void Flows::share_fairly() {
       if (flow.fixed || flow.new_rate < 0) continue;
       flow.fixed = true;
       --left;
-      for (const ChannelId channel : flow.hop->channels) {
-        if (!is_shared(channel)) continue;
+      for (const ChannelId channel : flow.hop->shared) {
         capacity_left_[channel.index] -= level;
         --rising_[channel.index];
       }
@@ -183,49 +192,32 @@ void Flows::retime(Flow& flow, double rate, Duration now) {
   flow.bytes_left = std::max(0.0, flow.bytes_left - flow.bytes_per_ns * elapsed);
   flow.seen = now;
   flow.bytes_per_ns = rate;
-  // Up to a millionth of a nanosecond is rounding, not data.
-  const double ns = std::ceil(flow.bytes_left / rate - 1e-6);
-  flow.finish = now + Duration(static_cast<int64_t>(std::max(0.0, ns)));
+  // Rounded up to a whole nanosecond; up to a millionth of one is rounding, not data.
+  flow.finish = now + Duration(static_cast<int64_t>(flow.bytes_left / rate + (1 - 1e-6)));
 }
 
-bool Flows::share_equally(int32_t channel, Duration now) {
-  const std::vector<int32_t>& here = flows_on_[channel];
-  if (crossing_[channel] > 0) return false;
-  const double share = bytes_per_ns_[channel] / static_cast<double>(here.size());
-  for (const int32_t index : here) {
-    if (flows_[index].own_limit < share) return false;
+void Flows::retime_touched(Duration now) {
+  gather();
+  share_fairly();
+  for (const int32_t channel : touched_) {
+    first_finish_.set(channel, kNever);
+    is_touched_[channel] = 0;
   }
-  for (const int32_t index : here) retime(flows_[index], share, now);
-  return true;
-}
-
-void Flows::note_first_finish(int32_t channel) {
-  ++version_[channel];
-  if (flows_on_[channel].empty()) return;
-  Duration first = kNever;
-  for (const int32_t index : flows_on_[channel]) first = std::min(first, flows_[index].finish);
-  finishes_.push_back({.time = first, .channel = channel, .version = version_[channel]});
-  std::push_heap(finishes_.begin(), finishes_.end(), std::greater<>());
+  touched_.clear();
+  for (const int32_t index : group_) {
+    Flow& flow = flows_[index];
+    retime(flow, flow.new_rate, now);
+    for (const ChannelId channel : flow.hop->shared) {
+      if (flow.finish < first_finish_[channel.index]) {
+        first_finish_.set(channel.index, flow.finish);
+      }
+    }
+  }
 }
 
 Duration Flows::next_finish(Duration now) {
-  if (!touched_.empty()) {
-    const bool all_simple = std::all_of(touched_.begin(), touched_.end(), [&](int32_t channel) {
-      return share_equally(channel, now);
-    });
-    if (!all_simple) {
-      gather();
-      share_fairly();
-      for (const int32_t index : group_) retime(flows_[index], flows_[index].new_rate, now);
-    }
-    for (const int32_t channel : touched_) {
-      note_first_finish(channel);
-      is_touched_[channel] = 0;
-    }
-    touched_.clear();
-  }
-  drop_stale();
-  return finishes_.empty() ? kNever : finishes_.front().time;
+  if (!touched_.empty()) retime_touched(now);
+  return first_finish_.earliest();
 }
 
 }  // namespace tutti

@@ -1,7 +1,8 @@
 // Transfers that divide bandwidth: every flow over shared channels gets its max-min fair rate (no
 // flow can be given more without taking from one that has no more; Bertsekas, Gallager, Data
 // Networks, 1992), and is re-timed whenever a flow that it shares with, directly or through others,
-// joins or ends. Flows that share nothing with those that changed are left alone.
+// joins or ends. Flows that share nothing with those that changed are left alone. Where no flow can
+// be slower than an equal share, an EqualShare does the same for less.
 //
 // One object serves one simulation.
 
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "tutti/machine/machine.h"
+#include "tutti/runtime/sim/earliest_of.h"
+#include "tutti/runtime/sim/equal_share.h"
 
 namespace tutti {
 
@@ -21,7 +24,6 @@ class Flows {
   explicit Flows(const Machine& machine);
 
   void reset();
-  bool empty() const { return count_ == 0; }
 
   // A transfer begins to move `bytes` over a hop that has a shared channel.
   void join(Duration now, int32_t transfer, const Hop& hop, double bytes);
@@ -38,8 +40,6 @@ class Flows {
     int32_t transfer = 0;
     const Hop* hop = nullptr;
     int64_t turn = 0;       // joined as the how-manieth
-    bool crosses = false;   // more than one shared channel
-    double own_limit = 0;   // of its channels that are not shared, bytes per ns
     double bytes_left = 0;  // at `seen`
     double bytes_per_ns = 0;
     double new_rate = 0;  // while rates are being worked out; -1: still rising
@@ -48,47 +48,31 @@ class Flows {
     bool gathered = false;
     bool fixed = false;
   };
-  // The first flow to end on a channel.
-  struct Finish {
-    Duration time;
-    int32_t channel;
-    int32_t version;
-    friend bool operator>(const Finish& a, const Finish& b) {
-      return a.time != b.time ? a.time > b.time : a.channel > b.channel;
-    }
-  };
-
-  bool is_shared(ChannelId channel) const { return shared_[channel.index] != 0; }
   void touch(const Hop& hop);
-  void drop_stale();
   // Everything that shares, directly or through others, with a channel that was touched.
   void gather();
   void take_out(int32_t flow);
-  // The common case, done without the general machinery: no flow of the channel crosses a second
-  // shared one, and none is slower than an equal share. False, and nothing done, if it is not so.
-  bool share_equally(int32_t channel, Duration now);
-  void retime(Flow& flow, double rate, Duration now);
-  void note_first_finish(int32_t channel);
+  // Moves the flow to `now` and gives it a rate.
+  static void retime(Flow& flow, double rate, Duration now);
+  void retime_touched(Duration now);
   // Progressive filling: raise all rates together; fix what meets a limit; go on with the rest.
   void share_fairly();
   double next_level() const;
   bool stops_at(const Flow& flow, double level) const;
 
-  std::vector<uint8_t> shared_;       // by channel
-  std::vector<double> bytes_per_ns_;  // by channel
+  std::vector<EqualShare> equal_shares_;
+  std::vector<int32_t> equal_share_of_;  // by channel: into equal_shares_, or -1
+  std::vector<double> bytes_per_ns_;     // by channel
   std::vector<Flow> flows_;
   std::vector<int32_t> free_;  // entries of flows_ that can be used again
-  int32_t count_ = 0;
   int64_t turn_ = 0;
   std::vector<std::vector<int32_t>> flows_on_;  // by channel
-  std::vector<int32_t> crossing_;               // by channel: flows with a second shared channel
   std::vector<int32_t> touched_;                // channels whose flows must be re-timed
   std::vector<uint8_t> is_touched_;
-  std::vector<int32_t> group_;         // the flows being re-timed
-  std::vector<double> capacity_left_;  // by channel, bytes per ns
-  std::vector<int32_t> rising_;        // by channel: flows whose rate is still rising
-  std::vector<int32_t> version_;       // by channel: of its entry in finishes_
-  std::vector<Finish> finishes_;       // a heap, the next on top; some entries are stale
+  std::vector<int32_t> group_;                      // the flows being re-timed
+  std::vector<double> capacity_left_;               // by channel, bytes per ns
+  std::vector<int32_t> rising_;                     // by channel: flows whose rate is still rising
+  EarliestOf first_finish_;                         // by channel
   std::vector<std::pair<int64_t, int32_t>> ended_;  // (turn, transfer)
 };
 

@@ -47,6 +47,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   pauses_ = false;
   events_.clear();
   transfers_.clear();
+  free_transfers_.clear();
   undecided_.clear();
   put_aside_.clear();
   marked_devices_.clear();
@@ -54,6 +55,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   next_in_order_.assign(devices, 0);
   backlog_.assign(devices, Duration{0});
   device_of_.assign(ops, DeviceId{});
+  memory_of_.assign(ops, MemoryId{});
   absent_ = producer_edges_;
   start_.resize(ops);
   finish_.assign(ops, Duration{0});
@@ -88,6 +90,7 @@ Result<Duration> PhysicalSimulator::run(const Plan& plan, const SimOptions& opti
   plan_ = &plan;
   device_of_ = plan.placement;
   for (const OpId op : problem_.graph.ops()) {
+    memory_of_[op.index] = device_memory_[plan.placement[op.index].index];
     if (ledger_.enforced()) ledger_.place(op, memory_of(op));
   }
   if (ledger_.enforced() && ledger_.overfull().valid()) return explain_standstill();
@@ -160,6 +163,7 @@ void PhysicalSimulator::decide(Policy& policy) {
 void PhysicalSimulator::place(OpId op, DeviceId device) {
   TUTTI_CHECK(unmade_[op.index] == 0 && !device_of_[op.index].valid());
   device_of_[op.index] = device;
+  memory_of_[op.index] = device_memory_[device.index];
   undecided_.erase(std::find(undecided_.begin(), undecided_.end(), op));
   backlog_[device.index] += problem_.costs.run_time(op, device);
   if (options_.record) trace_.placed.push_back({.op = op, .time = now_});

@@ -47,7 +47,7 @@ class PhysicalSimulator {
     ValueId value;
     MemoryId from;
     MemoryId to;
-    const Route* route;  // null: its time was given
+    const Route* route = nullptr;  // null: its time was given
     int hop = 0;
     Duration hop_start{0};
     double factor = 1;  // how this draw differs from the mean
@@ -76,6 +76,7 @@ class PhysicalSimulator {
   void finish_op(OpId op);
   void reader_gets_operand(OpId reader);
 
+  int32_t take_transfer();
   void request_transfer(ValueId value, MemoryId from, MemoryId to);
   Duration given_time(ValueId value, MemoryId to) const;
   void retry_for_room();
@@ -93,7 +94,8 @@ class PhysicalSimulator {
     return presence_[static_cast<size_t>(value.index) * memories_ +
                      static_cast<size_t>(memory.index)];
   }
-  MemoryId memory_of(OpId op) const { return device_memory_[device_of_[op.index].index]; }
+  // Invalid while the op has no device.
+  MemoryId memory_of(OpId op) const { return memory_of_[op.index]; }
 
   const Problem& problem_;
   size_t memories_;
@@ -112,6 +114,7 @@ class PhysicalSimulator {
 
   // By op.
   std::vector<DeviceId> device_of_;
+  std::vector<MemoryId> memory_of_;
   std::vector<int32_t> absent_;  // operands not in its memory yet
   std::vector<int32_t> unmade_;  // operands whose op has not finished (online)
   std::vector<Duration> start_;
@@ -129,6 +132,7 @@ class PhysicalSimulator {
   // Values and transfers.
   std::vector<Presence> presence_;  // by value x memory
   std::vector<Transfer> transfers_;
+  std::vector<int32_t> free_transfers_;  // entries of transfers_ that can be used again
   std::vector<std::vector<int32_t>> waiting_for_room_;  // by memory
   int32_t room_waiters_ = 0;
   Channels channels_;

@@ -32,12 +32,13 @@ Error PhysicalSimulator::explain_standstill() const {
         to_text(now_), graph.op_name(op), ledger_.need(op), problem_.machine.memory(memory).name,
         ledger_.left(memory)));
   }
-  for (const Transfer& transfer : transfers_) {
-    if (ledger_.fits_copy(transfer.value, transfer.to)) continue;
+  for (const std::vector<int32_t>& waiting : waiting_for_room_) {
+    if (waiting.empty()) continue;
+    const Transfer& transfer = transfers_[waiting.front()];
     return infeasible(fmt::format(
         "the run stands still at {}: a copy of value '{}' needs {} bytes in memory '{}', of which "
-        "{} "
-        "are left, and nothing that runs will free any; allow more memory or place fewer ops there",
+        "{} are left, and nothing that runs will free any; allow more memory or place fewer ops "
+        "there",
         to_text(now_), graph.value_name(transfer.value), graph.bytes(transfer.value),
         problem_.machine.memory(transfer.to).name, ledger_.left(transfer.to)));
   }

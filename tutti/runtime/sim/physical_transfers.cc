@@ -12,19 +12,37 @@ Duration PhysicalSimulator::given_time(ValueId value, MemoryId to) const {
   Duration longest{-1};
   if (!producer.valid()) return longest;
   for (const EdgeId edge : problem_.graph.consumers(value)) {
-    const DeviceId reader_device = device_of_[problem_.graph.edge_to(edge).index];
-    if (!reader_device.valid() || device_memory_[reader_device.index] != to) continue;
+    const OpId reader = problem_.graph.edge_to(edge);
+    if (memory_of(reader) != to) continue;
     const auto given =
-        problem_.costs.given_transfer(edge, device_of_[producer.index], reader_device);
+        problem_.costs.given_transfer(edge, device_of_[producer.index], device_of_[reader.index]);
     if (given) longest = std::max(longest, *given);
   }
   return longest;
 }
 
+// Few are under way at once, so reusing them keeps them in the cache.
+int32_t PhysicalSimulator::take_transfer() {
+  if (free_transfers_.empty()) {
+    transfers_.emplace_back();
+    return static_cast<int32_t>(transfers_.size()) - 1;
+  }
+  const int32_t index = free_transfers_.back();
+  free_transfers_.pop_back();
+  return index;
+}
+
 void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId to) {
   presence(value, to) = Presence::on_its_way;
-  const auto index = static_cast<int32_t>(transfers_.size());
-  Transfer transfer{.value = value, .from = from, .to = to, .route = nullptr, .hop_start = now_};
+  const int32_t index = take_transfer();
+  Transfer& transfer = transfers_[index];
+  transfer.value = value;
+  transfer.from = from;
+  transfer.to = to;
+  transfer.route = nullptr;
+  transfer.hop = 0;
+  transfer.hop_start = now_;
+  transfer.factor = 1;
   if (options_.sample) {
     const auto item =
         static_cast<uint64_t>(value.index) * memories_ + static_cast<uint64_t>(to.index);
@@ -34,7 +52,6 @@ void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId 
   Duration given{-1};
   if (problem_.costs.has_given_transfers()) given = given_time(value, to);
   if (given.count() < 0) transfer.route = problem_.machine.route(from, to);
-  transfers_.push_back(transfer);
   if (ledger_.enforced()) {
     waiting_for_room_[to.index].push_back(index);
     ++room_waiters_;
@@ -93,7 +110,7 @@ void PhysicalSimulator::start_hop(int32_t index) {
   Transfer& transfer = transfers_[index];
   const Hop& hop = transfer.route->hops[static_cast<size_t>(transfer.hop)];
   transfer.hop_start = now_;
-  if (hop.has_shared && problem_.graph.bytes(transfer.value) > 0) {
+  if (!hop.shared.empty() && problem_.graph.bytes(transfer.value) > 0) {
     events_.push(now_ + scaled(hop.latency, transfer.factor), EventKind::flow_joins, index);
   } else {
     const Duration mean = Costs::hop_time(hop, problem_.graph.bytes(transfer.value));
@@ -124,14 +141,13 @@ void PhysicalSimulator::finish_hop(int32_t index) {
 }
 
 void PhysicalSimulator::finish_transfer(int32_t index) {
-  const Transfer& transfer = transfers_[index];
+  const Transfer transfer = transfers_[index];
+  free_transfers_.push_back(index);
   presence(transfer.value, transfer.to) = Presence::present;
   ledger_.finish_copy(transfer.value);
   for (const EdgeId edge : problem_.graph.consumers(transfer.value)) {
     const OpId reader = problem_.graph.edge_to(edge);
-    if (device_of_[reader.index].valid() && memory_of(reader) == transfer.to) {
-      reader_gets_operand(reader);
-    }
+    if (memory_of(reader) == transfer.to) reader_gets_operand(reader);
   }
 }
 
