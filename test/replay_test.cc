@@ -55,8 +55,12 @@ TEST_P(Replay, TakesWhatIsGoodAndRefusesWhatIsBad) {
   for (const Seed& seed : seeds) {
     SCOPED_TRACE(seed.name);
     const bool taken = run(GetParam(), seed.text);
-    if (seed.name.starts_with("good_")) EXPECT_TRUE(taken);
-    if (seed.name.starts_with("bad_")) EXPECT_FALSE(taken);
+    if (seed.name.starts_with("good_")) {
+      EXPECT_TRUE(taken);
+    }
+    if (seed.name.starts_with("bad_")) {
+      EXPECT_FALSE(taken);
+    }
   }
 }
 

@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tutti: %s\n", error.what());
     return 1;
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!written && exit_code == 0) {  // a command that failed has said why
     std::fprintf(stderr, "tutti: standard output could not be written\n");
     return 1;
   }

@@ -12,7 +12,7 @@ namespace tutti {
 
 Result<Output> Output::open(const std::string& path) {
   Output output;
-  output.path_ = path;
+  output.path_ = path == "-" ? "standard output" : path;
   if (path == "-") {
     output.file_ = stdout;
     return output;
