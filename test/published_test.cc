@@ -25,6 +25,7 @@ Plan plan_with(const char* policy, const Problem& problem, uint64_t seed = 1) {
 }
 
 TEST(Published, HeftAndCpopOnTheExampleOfTheirPaper) {
+  TUTTI_NEEDS_TOML();
   const std::string folder = TUTTI_SOURCE_DIR "/examples/02_topcuoglu/";
   const World world(must(load_graph(folder + "graph.json")).graph,
                     must(load_machine(folder + "machine.toml")));

@@ -167,9 +167,7 @@ void add_make(CLI::App& command, const std::shared_ptr<GraphArguments>& argument
       ->capture_default_str();
   layered->add_option("--flops", spec.flops, "Flops of each op, give or take a half")
       ->capture_default_str();
-  layered->add_option("--seed", spec.seed, "Seed")
-      ->check(whole_number())
-      ->capture_default_str();
+  layered->add_option("--seed", spec.seed, "Seed")->check(whole_number())->capture_default_str();
   layered->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
   layered->callback([arguments, &exit_code] { exit_code = run_layered(*arguments); });
 }
