@@ -24,7 +24,7 @@ struct CheckArguments {
   std::string trace;
 };
 
-Result<std::optional<Plan>> load_plan(const std::string& path, const Problem& problem) {
+Result<std::optional<Plan>> plan_to_check(const std::string& path, const Problem& problem) {
   if (path.empty()) return std::optional<Plan>{};
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
@@ -33,7 +33,7 @@ Result<std::optional<Plan>> load_plan(const std::string& path, const Problem& pr
   return std::optional<Plan>(std::move(*plan));
 }
 
-Result<std::optional<Trace>> load_trace(const std::string& path, const Problem& problem) {
+Result<std::optional<Trace>> trace_to_check(const std::string& path, const Problem& problem) {
   if (path.empty()) return std::optional<Trace>{};
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
@@ -58,9 +58,9 @@ int run_check(const CheckArguments& arguments) {
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
-  const Result<std::optional<Plan>> plan = load_plan(arguments.plan, problem);
+  const Result<std::optional<Plan>> plan = plan_to_check(arguments.plan, problem);
   if (!plan) return report(plan.error());
-  const Result<std::optional<Trace>> trace = load_trace(arguments.trace, problem);
+  const Result<std::optional<Trace>> trace = trace_to_check(arguments.trace, problem);
   if (!trace) return report(trace.error());
 
   const Bounds bounds = lower_bounds(problem);

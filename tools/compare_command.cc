@@ -11,11 +11,12 @@
 #include "tools/answer.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/search_options.h"
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/parallel.h"
-#include "tutti/policy/registry.h"
 #include "tutti/search/judge.h"
+#include "tutti/search/planners.h"
 
 namespace tutti {
 namespace {
@@ -24,6 +25,7 @@ struct CompareArguments {
   ProblemInputs inputs;
   ModelOptions model;
   CommonOptions common;
+  SearchOptions search;
   std::vector<std::string> policies;
   int seeds = 10;
 };
@@ -49,10 +51,11 @@ struct Row {
   std::optional<Error> error;
 };
 
-Run run_once(const PolicyEntry& entry, const Problem& problem, Judge& judge, uint64_t seed) {
+Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& budget, Judge& judge,
+             uint64_t seed) {
   Run run;
   const auto begin = std::chrono::steady_clock::now();
-  const Result<Plan> plan = make_plan(entry, problem, {}, seed);
+  const Result<Plan> plan = make_plan(entry, problem, budget, seed);
   run.plan_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!plan) {
@@ -94,16 +97,18 @@ Row summarise(const std::string& policy, const std::vector<Run>& runs) {
 }
 
 std::vector<Row> compare(const CompareArguments& arguments, const Problem& problem,
-                         const std::vector<const PolicyEntry*>& entries) {
-  const int threads = arguments.common.thread_count();
+                         const std::vector<PolicyEntry>& entries) {
+  const Budget budget = arguments.search.to_budget();
+  // Under a wall clock, seeds must not take each other's time: searches use the threads instead.
+  const int threads = budget.wall_clock ? 1 : arguments.common.thread_count();
   std::vector<Row> rows;
-  for (const PolicyEntry* entry : entries) {
+  for (const PolicyEntry& entry : entries) {
     if (shows_progress()) {
-      fmt::print(stderr, "\r\033[K{} of {}: {} ...", rows.size() + 1, entries.size(), entry->name);
+      fmt::print(stderr, "\r\033[K{} of {}: {} ...", rows.size() + 1, entries.size(), entry.name);
     }
     Judge probe(problem, arguments.model.sim_model(), arguments.model.ready_order());
     // Where nothing depends on the seed one run stands for all.
-    const bool once = !entry->seeded && !probe.depends_on_seed();
+    const bool once = !entry.seeded && !probe.depends_on_seed();
     const int distinct = once ? 1 : arguments.seeds;
     std::vector<Run> runs(static_cast<size_t>(distinct));
     std::vector<std::optional<Judge>> judges(static_cast<size_t>(threads));
@@ -113,10 +118,10 @@ std::vector<Row> compare(const CompareArguments& arguments, const Problem& probl
         judge.emplace(problem, arguments.model.sim_model(), arguments.model.ready_order());
       }
       const uint64_t seed = arguments.common.seed + static_cast<uint64_t>(index);
-      runs[static_cast<size_t>(index)] = run_once(*entry, problem, *judge, seed);
+      runs[static_cast<size_t>(index)] = run_once(entry, problem, budget, *judge, seed);
     });
     runs.resize(static_cast<size_t>(arguments.seeds), runs.front());
-    rows.push_back(summarise(entry->name, runs));
+    rows.push_back(summarise(entry.name, runs));
   }
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
   return rows;
@@ -192,15 +197,15 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
 }
 
 int run_compare(const CompareArguments& arguments) {
-  std::vector<const PolicyEntry*> entries;
+  AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  if (!settings.budget.wall_clock) settings.threads = 1;  // seeds run side by side instead
+  std::vector<PolicyEntry> entries;
   for (const std::string& name : arguments.policies) {
-    const Result<const PolicyEntry*> entry = find_policy(name);
+    Result<PolicyEntry> entry = find_planner(name, settings);
     if (!entry) return report(entry.error());
-    entries.push_back(*entry);
+    entries.push_back(std::move(*entry));
   }
-  if (entries.empty()) {
-    for (const PolicyEntry& entry : policy_registry()) entries.push_back(&entry);
-  }
+  if (entries.empty()) entries = policy_registry();
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
@@ -230,7 +235,10 @@ void add_compare_command(CLI::App& app, int& exit_code) {
   arguments->inputs.add_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
-  command->add_option("--policies", arguments->policies, "Policies, by name; default: all")
+  arguments->search.add_to(*command);
+  command
+      ->add_option("--policies", arguments->policies,
+                   "Policies, by name; default: all that do not search")
       ->delimiter(',');
   command->add_option("--seeds", arguments->seeds, "Runs of each policy")
       ->check(CLI::Range(1, 1000000))

@@ -7,6 +7,8 @@
 #include "tutti/base/parallel.h"
 #include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
+#include "tutti/plan/check.h"
+#include "tutti/plan/file.h"
 
 namespace tutti {
 
@@ -80,6 +82,16 @@ Result<LoadedProblem> ProblemInputs::load() const {
   }
   loaded.problem = std::make_unique<Problem>(std::move(*problem));
   return loaded;
+}
+
+Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  Result<Plan> plan = read_plan(*source, problem);
+  if (!plan) return plan.error();
+  const std::vector<std::string> faults = check_plan(problem, *plan, 1);
+  if (!faults.empty()) return invalid_input(path + ": " + faults[0]);
+  return plan;
 }
 
 CLI::Validator whole_number() {

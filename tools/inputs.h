@@ -10,6 +10,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/graph/import/import.h"
+#include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 #include "tutti/runtime/sim/sim.h"
 
@@ -55,6 +56,9 @@ struct ModelOptions {
   SimModel sim_model() const;
   ReadyOrder ready_order() const;
 };
+
+// A plan for that problem, checked. Fails with a sentence that names the file.
+Result<Plan> load_good_plan(const std::string& path, const Problem& problem);
 
 // For seeds: the parser itself would take -1 for a very large number.
 CLI::Validator whole_number();

@@ -7,14 +7,14 @@
 #include "tools/answer.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/search_options.h"
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
-#include "tutti/policy/registry.h"
-#include "tutti/search/auto.h"
 #include "tutti/search/judge.h"
+#include "tutti/search/planners.h"
 
 namespace tutti {
 namespace {
@@ -23,26 +23,34 @@ struct PlanArguments {
   ProblemInputs inputs;
   ModelOptions model;
   CommonOptions common;
+  SearchOptions search;
+  std::string from;
   std::string policy = "auto";
   std::string output;
 };
 
-Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem) {
-  const SimModel model = arguments.model.sim_model();
+Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
+                        Duration lower_bound) {
+  AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  settings.on_round = show_rounds(static_cast<double>(lower_bound.count()));
   if (arguments.policy == "auto") {
-    return plan_auto(problem, model, arguments.model.ready_order(), arguments.common.seed,
-                     arguments.common.thread_count());
+    if (!arguments.from.empty()) {
+      Result<Plan> from = load_good_plan(arguments.from, problem);
+      if (!from) return from.error();
+      settings.from = std::move(*from);
+    }
+    return plan_auto(problem, settings);
   }
-  const Result<const PolicyEntry*> entry = find_policy(arguments.policy);
+  const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
   if (!entry) return entry.error();
-  Result<Plan> plan = make_plan(**entry, problem, {}, arguments.common.seed);
+  Result<Plan> plan = make_plan(*entry, problem, settings.budget, arguments.common.seed);
   if (!plan) return plan.error();
-  const Result<Duration> makespan =
-      Judge(problem, model, arguments.model.ready_order()).makespan(*plan, arguments.common.seed);
+  const Result<Duration> makespan = Judge(problem, settings.model.model, settings.model.order)
+                                        .makespan(*plan, arguments.common.seed);
   if (!makespan) return makespan.error();
   AutoResult result;
   result.makespan = *makespan;
-  result.tried.push_back({.policy = (*entry)->name, .makespan = *makespan});
+  result.tried.push_back({.policy = entry->name, .makespan = *makespan});
   result.plan = std::move(*plan);
   return result;
 }
@@ -106,7 +114,8 @@ int run_plan(const PlanArguments& arguments) {
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
-  const Result<AutoResult> result = make(arguments, problem);
+  const Bounds bounds = lower_bounds(problem);
+  const Result<AutoResult> result = make(arguments, problem, bounds.strongest());
   if (!result) return report(result.error());
   const std::vector<std::string> faults = check_plan(problem, result->plan, 1);
   if (!faults.empty()) {
@@ -118,7 +127,6 @@ int run_plan(const PlanArguments& arguments) {
     if (!written) return report(written.error());
     if (arguments.output == "-") return 0;
   }
-  const Bounds bounds = lower_bounds(problem);
   const auto single = best_single_device(arguments, problem, *result);
   if (arguments.common.json) {
     print_json(problem, *result, bounds, single);
@@ -134,15 +142,18 @@ int run_plan(const PlanArguments& arguments) {
 void add_plan_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("plan", "Decide which op runs on which device, and in which order");
-  command->footer("Example: tutti plan graph.json --machine v100-8-nvlink -o plan.json");
+  command->footer(
+      "Example: tutti plan graph.json --machine v100-8-nvlink --budget 20s -o plan.json");
   auto arguments = std::make_shared<PlanArguments>();
   arguments->inputs.add_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
+  arguments->search.add_to(*command);
   command
       ->add_option("--policy", arguments->policy,
-                   "A policy (tutti policies), or auto: the best of all by simulation")
+                   "A policy (tutti policies), or auto: the best of all, improved by search")
       ->capture_default_str();
+  command->add_option("--from", arguments->from, "A plan that auto starts from, beside the others");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan here; - is standard output");
   command->callback([arguments, &exit_code] { exit_code = run_plan(*arguments); });

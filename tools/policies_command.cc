@@ -6,7 +6,7 @@
 
 #include "tools/commands.h"
 #include "tutti/base/json_writer.h"
-#include "tutti/policy/registry.h"
+#include "tutti/search/planners.h"
 
 namespace tutti {
 
@@ -19,7 +19,7 @@ void add_policies_command(CLI::App& app, int& /*exit_code*/) {
     if (*json) {
       JsonWriter writer;
       writer.open_object().field("schema_version", 1).key("policies").open_list();
-      for (const PolicyEntry& entry : policy_registry()) {
+      for (const PolicyEntry& entry : all_planners({})) {
         writer.open_object().field("name", entry.name).field("what", entry.what);
         writer.field("source", entry.source).field("seeded", entry.seeded);
         writer.field("online", static_cast<bool>(entry.make_policy)).close_object();
@@ -28,12 +28,12 @@ void add_policies_command(CLI::App& app, int& /*exit_code*/) {
       fmt::print("{}", writer.text());
       return;
     }
-    for (const PolicyEntry& entry : policy_registry()) {
+    for (const PolicyEntry& entry : all_planners({})) {
       fmt::print("{:<23} {}\n", entry.name, entry.what);
       if (!entry.source.empty()) fmt::print("{:<23}   after {}\n", "", entry.source);
     }
     fmt::print("\nPolicies that can also be asked during a run (tutti simulate --online):");
-    for (const PolicyEntry& entry : policy_registry()) {
+    for (const PolicyEntry& entry : all_planners({})) {
       if (entry.make_policy) fmt::print(" {}", entry.name);
     }
     fmt::print("\n");

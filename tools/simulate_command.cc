@@ -7,14 +7,12 @@
 #include "tools/answer.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/search_options.h"
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
-#include "tutti/plan/check.h"
-#include "tutti/plan/file.h"
-#include "tutti/policy/registry.h"
 #include "tutti/runtime/sim/sim.h"
-#include "tutti/search/auto.h"
+#include "tutti/search/planners.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 #include "tutti/trace/stats.h"
@@ -26,6 +24,7 @@ struct SimulateArguments {
   ProblemInputs inputs;
   ModelOptions model;
   CommonOptions common;
+  SearchOptions search;
   std::string plan;
   std::string policy;
   std::string trace;
@@ -33,25 +32,12 @@ struct SimulateArguments {
 };
 
 Result<Plan> plan_to_run(const SimulateArguments& arguments, const Problem& problem) {
-  if (!arguments.plan.empty()) {
-    Result<Source> source = Source::open(arguments.plan);
-    if (!source) return source.error();
-    Result<Plan> plan = read_plan(*source, problem);
-    if (!plan) return plan.error();
-    const std::vector<std::string> faults = check_plan(problem, *plan, 1);
-    if (!faults.empty()) return invalid_input(arguments.plan + ": " + faults[0]);
-    return plan;
-  }
-  if (arguments.policy.empty() || arguments.policy == "auto") {
-    Result<AutoResult> result =
-        plan_auto(problem, arguments.model.sim_model(), arguments.model.ready_order(),
-                  arguments.common.seed, arguments.common.thread_count());
-    if (!result) return result.error();
-    return std::move(result->plan);
-  }
-  const Result<const PolicyEntry*> entry = find_policy(arguments.policy);
+  if (!arguments.plan.empty()) return load_good_plan(arguments.plan, problem);
+  const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  const Result<PolicyEntry> entry =
+      find_planner(arguments.policy.empty() ? "auto" : arguments.policy, settings);
   if (!entry) return entry.error();
-  return make_plan(**entry, problem, {}, arguments.common.seed);
+  return make_plan(*entry, problem, settings.budget, arguments.common.seed);
 }
 
 struct Simulated {
@@ -197,6 +183,7 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
   arguments->inputs.add_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
+  arguments->search.add_to(*command);
   command->add_option("--plan", arguments->plan, "Plan file to run");
   command->add_option("--policy", arguments->policy, "Policy to plan with; default: auto");
   command->add_flag("--online", arguments->online, "Ask the policy as the run goes");

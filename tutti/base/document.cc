@@ -152,7 +152,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     std::unordered_set<std::string> seen;
   };
 
-  bool fail(std::string sentence) {
+  bool fail(const std::string& sentence) {
     if (!error_) error_ = error_at(position_.source.name(), position_.line, sentence);
     return false;
   }

@@ -19,7 +19,7 @@ std::unique_ptr<Planner> make() {
 }
 
 PolicyEntry step_by_step(std::string name, std::string what, std::string source,
-                         MakePolicy make_policy) {
+                         const MakePolicy& make_policy) {
   return {.name = std::move(name),
           .what = std::move(what),
           .source = std::move(source),
@@ -73,7 +73,7 @@ Result<Plan> make_plan(const PolicyEntry& entry, const Problem& problem, const B
                        uint64_t seed) {
   Result<Plan> plan = entry.make_planner()->plan(problem, budget, seed);
   if (!plan) return plan.error();
-  plan->provenance.policy = entry.name;
+  if (plan->provenance.policy.empty()) plan->provenance.policy = entry.name;
   plan->provenance.seed = seed;
   plan->provenance.graph_fingerprint = problem.graph.fingerprint();
   plan->provenance.machine_fingerprint = problem.machine.fingerprint();

@@ -1,82 +1,236 @@
 #include "tutti/search/auto.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "tutti/base/parallel.h"
 #include "tutti/policy/registry.h"
-#include "tutti/search/judge.h"
+#include "tutti/search/annealing.h"
+#include "tutti/search/neighbourhoods.h"
+#include "tutti/search/random_keys.h"
 
 namespace tutti {
 namespace {
 
-// Under noise a single draw says little; these seeds are ours and no policy sees them.
-constexpr int kRunsUnderNoise = 16;
+// Shares of a wall clock: policies that have not begun by then are left out, and judging the
+// finalists has to fit behind the search.
+constexpr double kPoliciesUntil = 0.35;
+constexpr double kSearchUntil = 0.95;
 
-struct Candidate {
-  std::optional<Plan> plan;
+// Far from the scenarios of the search, so that the winner is chosen on runs nobody trained on.
+constexpr uint64_t kJudgingSeeds = uint64_t{1} << 32;
+constexpr int kJudgingScenarios = 32;
+
+struct Entrant {
   Tried tried;
+  std::optional<Candidate> candidate;
 };
 
-Candidate try_policy(const PolicyEntry& entry, const Problem& problem, SimModel model,
-                     ReadyOrder order, uint64_t seed) {
-  Candidate candidate;
-  candidate.tried.policy = entry.name;
-  Result<Plan> plan = make_plan(entry, problem, {}, seed);
-  if (!plan) {
-    candidate.tried.refusal = plan.error().message;
-    return candidate;
+class Portfolio {
+ public:
+  Portfolio(const Problem& problem, const AutoSettings& settings)
+      : problem_(problem),
+        settings_(settings),
+        progress_(settings.budget, settings.interrupted),
+        evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {}
+
+  Result<AutoResult> run() {
+    ask_policies();
+    add_given_plan();
+    if (best_of(entrants_) == nullptr) return last_refusal();
+    search();
+    judge();
+    return result();
   }
-  Judge judge(problem, model, order);
-  const int runs = judge.depends_on_seed() ? kRunsUnderNoise : 1;
-  Duration total{0};
-  for (int run = 0; run < runs; ++run) {
-    const Result<Duration> makespan = judge.makespan(*plan, seed + static_cast<uint64_t>(run));
-    if (!makespan) {
-      candidate.tried.refusal = makespan.error().message;
-      return candidate;
+
+ private:
+  static const Entrant* best_of(const std::vector<Entrant>& entrants) {
+    const Entrant* best = nullptr;
+    for (const Entrant& entrant : entrants) {
+      if (!entrant.candidate) continue;
+      if (best == nullptr || entrant.candidate->cost < best->candidate->cost) best = &entrant;
     }
-    total += *makespan;
+    return best;
   }
-  candidate.tried.makespan = total / runs;
-  candidate.plan = std::move(*plan);
-  candidate.plan->provenance.evaluations = runs;
-  return candidate;
-}
+
+  Entrant try_policy(const PolicyEntry& entry, Evaluator& evaluator) const {
+    Entrant entrant{.tried = {.policy = entry.name}, .candidate = {}};
+    Result<Plan> plan = make_plan(entry, problem_, {}, settings_.seed);
+    if (!plan) {
+      entrant.tried.refusal = plan.error().message;
+      return entrant;
+    }
+    take(std::move(*plan), evaluator, entrant);
+    return entrant;
+  }
+
+  static void take(Plan plan, Evaluator& evaluator, Entrant& entrant) {
+    const double cost = evaluator.cost(plan);
+    if (cost == kNoPlan) {
+      entrant.tried.refusal = "its plan does not run: memory is short on the way";
+      return;
+    }
+    entrant.candidate = Candidate{.plan = std::move(plan), .cost = cost};
+  }
+
+  void ask_policies() {
+    std::vector<const PolicyEntry*> entries;
+    for (const PolicyEntry& entry : policy_registry()) {
+      if (!entry.for_comparison) entries.push_back(&entry);
+    }
+    entrants_.resize(entries.size());
+    const int threads = settings_.threads;
+    std::vector<int64_t> spent(static_cast<size_t>(threads), 0);
+    std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(threads));
+    parallel_for(static_cast<int>(entries.size()), threads, [&](int index, int thread) {
+      auto& entrant = entrants_[static_cast<size_t>(index)];
+      const PolicyEntry& entry = *entries[static_cast<size_t>(index)];
+      entrant.tried.policy = entry.name;
+      const bool late = progress_.timed() && progress_.elapsed() > kPoliciesUntil;
+      if (index > 0 && (late || progress_.interrupted())) {
+        entrant.tried.refusal = "left out: the budget was short";
+        return;
+      }
+      auto& evaluator = evaluators[static_cast<size_t>(thread)];
+      if (!evaluator) evaluator.emplace(problem_, settings_.model);
+      const int64_t before = evaluator->evaluations();
+      entrant = try_policy(entry, *evaluator);
+      spent[static_cast<size_t>(thread)] += evaluator->evaluations() - before;
+    });
+    for (const int64_t count : spent) spent_ += count;
+  }
+
+  void add_given_plan() {
+    if (!settings_.from) return;
+    Evaluator evaluator(problem_, settings_.model);
+    Entrant entrant{.tried = {.policy = "given"}, .candidate = {}};
+    take(*settings_.from, evaluator, entrant);
+    spent_ += evaluator.evaluations();
+    entrants_.push_back(std::move(entrant));
+  }
+
+  // The best few, no two of equal cost: they would be the same plan under another name.
+  std::vector<Candidate> starts() const {
+    std::vector<const Candidate*> ranked;
+    for (const Entrant& entrant : entrants_) {
+      if (entrant.candidate) ranked.push_back(&*entrant.candidate);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const Candidate* a, const Candidate* b) { return a->cost < b->cost; });
+    std::vector<Candidate> chosen;
+    for (const Candidate* candidate : ranked) {
+      if (chosen.size() == kIslands) break;
+      if (chosen.empty() || candidate->cost > chosen.back().cost) chosen.push_back(*candidate);
+    }
+    return chosen;
+  }
+
+  std::unique_ptr<Improver> improver(int round) const {
+    if (round == 0) return std::make_unique<RandomKeys>(problem_);
+    if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_);
+    const bool ordering =
+        Judge(problem_, settings_.model.model, settings_.model.order).depends_on_priority();
+    return std::make_unique<Annealing>(problem_, ordering);
+  }
+
+  void search() {
+    Leg whole{.begin = progress_.timed() ? progress_.elapsed() : 0,
+              .end = progress_.timed() ? kSearchUntil : 1,
+              .evaluations = std::max<int64_t>(0, evaluations_ - spent_)};
+    IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts());
+    run_islands(
+        problem_, settings_.model, [this](int round) { return improver(round); }, whole, progress_,
+        settings_.seed, settings_.threads, settings_.on_round, state);
+    spent_ += state.evaluations;
+    for (Walk& walk : state.walks) {
+      entrants_.push_back({.tried = {.policy = "search"},
+                           .candidate = Candidate{std::move(walk.best), walk.best_cost}});
+    }
+  }
+
+  // Every entrant on the same fresh scenarios. The finalists of the search come as one.
+  void judge() {
+    SearchModel fresh = settings_.model;
+    fresh.scenarios.seed += kJudgingSeeds;
+    fresh.scenarios.count = kJudgingScenarios;
+    std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(settings_.threads));
+    std::vector<int64_t> spent(entrants_.size(), 0);
+    parallel_for(static_cast<int>(entrants_.size()), settings_.threads, [&](int index, int thread) {
+      Entrant& entrant = entrants_[static_cast<size_t>(index)];
+      if (!entrant.candidate) return;
+      auto& evaluator = evaluators[static_cast<size_t>(thread)];
+      if (!evaluator) evaluator.emplace(problem_, fresh);
+      const int64_t before = evaluator->evaluations();
+      entrant.candidate->cost = evaluator->cost(entrant.candidate->plan);
+      double sum = 0;
+      for (const double makespan : evaluator->makespans()) sum += makespan;
+      if (entrant.candidate->cost == kNoPlan) {
+        entrant.candidate.reset();
+        entrant.tried.refusal = "its plan does not run in every scenario: memory is short";
+      } else {
+        entrant.tried.makespan =
+            nanoseconds_of(sum / static_cast<double>(evaluator->makespans().size()));
+      }
+      spent[static_cast<size_t>(index)] = evaluator->evaluations() - before;
+    });
+    for (const int64_t count : spent) spent_ += count;
+  }
+
+  Error last_refusal() const {
+    for (auto it = entrants_.rbegin(); it != entrants_.rend(); ++it) {
+      if (!it->tried.refusal.empty()) return infeasible(it->tried.refusal);
+    }
+    return infeasible("no policy made a plan");
+  }
+
+  Result<AutoResult> result() {
+    const Entrant* best = best_of(entrants_);
+    if (best == nullptr) return last_refusal();
+    AutoResult result;
+    result.plan = best->candidate->plan;
+    result.makespan = best->tried.makespan;
+    const bool searched = best->tried.policy == "search";
+    if (searched) {  // its own timeline is that of the plan it started from
+      result.plan.start.clear();
+      result.plan.finish.clear();
+      result.plan.planned_makespan = Duration{0};
+    }
+    Provenance& provenance = result.plan.provenance;
+    provenance.policy = "auto:" + best->tried.policy;
+    provenance.seed = settings_.seed;
+    provenance.evaluations = spent_;
+    provenance.graph_fingerprint = problem_.graph.fingerprint();
+    provenance.machine_fingerprint = problem_.machine.fingerprint();
+    provenance.costs_fingerprint = problem_.costs.fingerprint();
+    std::optional<Tried> search;
+    for (const Entrant& entrant : entrants_) {
+      if (entrant.tried.policy != "search") {
+        result.tried.push_back(entrant.tried);
+      } else if (!search || entrant.tried.makespan < search->makespan) {
+        search = entrant.tried;
+      }
+    }
+    if (search) result.tried.push_back(*search);
+    return result;
+  }
+
+  const Problem& problem_;
+  const AutoSettings& settings_;
+  Progress progress_;
+  int64_t evaluations_;
+  int64_t spent_ = 0;
+  std::vector<Entrant> entrants_;
+};
 
 }  // namespace
 
-Result<AutoResult> plan_auto(const Problem& problem, SimModel model, ReadyOrder order,
-                             uint64_t seed, int threads) {
-  std::vector<const PolicyEntry*> entries;
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (!entry.for_comparison) entries.push_back(&entry);
-  }
-  std::vector<Candidate> candidates(entries.size());
-  parallel_for(static_cast<int>(entries.size()), threads, [&](int index, int /*thread*/) {
-    candidates[static_cast<size_t>(index)] =
-        try_policy(*entries[static_cast<size_t>(index)], problem, model, order, seed);
-  });
-  AutoResult result;
-  result.makespan = kNever;
-  Candidate* best = nullptr;
-  std::string refusal;
-  int64_t evaluations = 0;
-  for (Candidate& candidate : candidates) {
-    result.tried.push_back(candidate.tried);
-    if (!candidate.plan) {
-      refusal = candidate.tried.refusal;
-      continue;
-    }
-    evaluations += candidate.plan->provenance.evaluations;
-    if (candidate.tried.makespan < result.makespan) {
-      result.makespan = candidate.tried.makespan;
-      best = &candidate;
-    }
-  }
-  if (best == nullptr) return infeasible(refusal);
-  result.plan = std::move(*best->plan);
-  result.plan.provenance.evaluations = evaluations;
-  return result;
+int64_t default_evaluations(const Problem& problem) {
+  constexpr int64_t kOpsToSimulate = 2'000'000;
+  return std::clamp<int64_t>(kOpsToSimulate / std::max(1, problem.graph.size()), 100, 20'000);
+}
+
+Result<AutoResult> plan_auto(const Problem& problem, const AutoSettings& settings) {
+  return Portfolio(problem, settings).run();
 }
 
 }  // namespace tutti

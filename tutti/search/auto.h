@@ -1,34 +1,49 @@
-// `auto`: what `tutti plan` emits. It asks every policy it knows, lets the simulator judge, and
-// keeps the best; all on one device is among them, so that it is never worse than doing nothing.
+// `auto`: what `tutti plan` emits. A portfolio inside one budget: every policy of the registry,
+// then local search from the best of them; the winner is chosen on scenarios that were not used to
+// find it. All on one device is among the candidates, so that it is never worse than doing nothing.
 
 #ifndef TUTTI_SEARCH_AUTO_H_
 #define TUTTI_SEARCH_AUTO_H_
 
+#include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "tutti/plan/policy.h"
-#include "tutti/plan/problem.h"
-#include "tutti/runtime/sim/sim.h"
+#include "tutti/search/islands.h"
 
 namespace tutti {
 
 struct Tried {
   std::string policy;
-  Duration makespan{kNever};  // mean of the runs; kNever if it made no plan that runs
+  Duration makespan{kNever};  // mean over the judging scenarios; kNever if it has no plan that runs
   std::string refusal{};      // its sentence, then
 };
 
 struct AutoResult {
   Plan plan;
-  Duration makespan{0};
-  std::vector<Tried> tried;  // in the order of the registry
+  Duration makespan{0};      // mean over the judging scenarios
+  std::vector<Tried> tried;  // in the order of the registry, then what search made of them
 };
 
-// Fails (infeasible) if no policy finds a plan that runs; the sentence is the last refusal. The
-// same problem, model, order and seed give the same plan with any number of threads.
-Result<AutoResult> plan_auto(const Problem& problem, SimModel model, ReadyOrder order,
-                             uint64_t seed, int threads);
+struct AutoSettings {
+  SearchModel model{};
+  // None: as many simulations as take a second or two, so that the result can be had again.
+  Budget budget{};
+  uint64_t seed = 1;
+  int threads = 1;
+  std::optional<Plan> from{};                      // a plan to start from, beside the policies'
+  std::optional<IslandsState> resume{};            // where an earlier run left off
+  OnRound on_round{};                              // to show progress, or to keep the state
+  const std::atomic<bool>* interrupted = nullptr;  // ends the search early
+};
+
+// Fails (infeasible) if no policy finds a plan that runs; the sentence is the last refusal. Under a
+// count of evaluations the result does not depend on the number of threads.
+Result<AutoResult> plan_auto(const Problem& problem, const AutoSettings& settings);
+
+// The count that stands for no budget.
+int64_t default_evaluations(const Problem& problem);
 
 }  // namespace tutti
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/file.h"
@@ -11,15 +14,20 @@ namespace tutti {
 namespace {
 
 Result<AutoResult> plan_of(const World& world, int threads = 1) {
-  return plan_auto(*world.problem, SimModel::physical, ReadyOrder::priority, 3, threads);
+  AutoSettings settings;
+  settings.budget.evaluations = 2000;
+  settings.seed = 3;
+  settings.threads = threads;
+  return plan_auto(*world.problem, settings);
 }
 
 TEST(Auto, IsNeverWorseThanAnythingItTried) {
   for (const char* machine : {"p100-4", "mixed-5", "cluster-2x4"}) {
     const World world(must(make_layered({.ops = 150, .width = 15, .bytes = 1 << 24})), machine);
     const AutoResult result = must(plan_of(world));
-    for (const Tried& tried : result.tried)
+    for (const Tried& tried : result.tried) {
       EXPECT_LE(result.makespan, tried.makespan) << tried.policy;
+    }
     EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(result.plan, 0)),
               result.makespan);
   }
@@ -32,7 +40,7 @@ TEST(Auto, StaysOnOneDeviceWhereTransfersCostMoreThanTheyBring) {
         {"name":"a","kind":"d","flops_per_s":1e12},{"name":"b","kind":"d","flops_per_s":1e12}],
         "link":[{"name":"l","between":["a","b"],"bandwidth_bytes_per_s":1e8}]})"));
   const AutoResult result = must(plan_of(world));
-  EXPECT_EQ(result.plan.provenance.policy, "single_device");
+  EXPECT_EQ(result.plan.provenance.policy, "auto:single_device");
 }
 
 TEST(Auto, GivesTheSamePlanWithAnyNumberOfThreads) {
@@ -47,6 +55,52 @@ TEST(Auto, LeavesOutPoliciesThatExistForComparisonOnly) {
   for (const Tried& tried : must(plan_of(world)).tried) {
     EXPECT_NE(tried.policy, "critical_path_released");
   }
+}
+
+TEST(Auto, KeepsToAWallClock) {
+  const World world(must(make_layered({.ops = 300, .width = 20})), "p100-4");
+  AutoSettings settings;
+  settings.budget.wall_clock = std::chrono::milliseconds(300);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(plan_auto(*world.problem, settings));
+  // Far more than a busy machine needs, far less than a search that does not look at the clock.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(Auto, ReturnsTheBestSoFarWhenInterrupted) {
+  const World world(must(make_layered({.ops = 100, .width = 10})), "p100-4");
+  const std::atomic<bool> interrupted{true};
+  AutoSettings settings;
+  settings.interrupted = &interrupted;
+  const AutoResult result = must(plan_auto(*world.problem, settings));
+  EXPECT_EQ(result.plan.placement.size(), 100u);
+}
+
+TEST(Auto, GoesOnFromTheStateOfAnEarlierRun) {
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.evaluations = 3000;
+  std::optional<IslandsState> middle;
+  settings.on_round = [&](const IslandsState& state) {
+    if (state.rounds == 10) middle = state;
+  };
+  const AutoResult whole = must(plan_auto(*world.problem, settings));
+  ASSERT_TRUE(middle);
+  settings.on_round = {};
+  settings.resume = middle;
+  const AutoResult resumed = must(plan_auto(*world.problem, settings));
+  EXPECT_EQ(plan_to_json(whole.plan, *world.problem), plan_to_json(resumed.plan, *world.problem));
+}
+
+TEST(Auto, StartsFromAPlanThatIsGiven) {
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.evaluations = 20000;
+  const AutoResult good = must(plan_auto(*world.problem, settings));
+  settings.budget.evaluations = 100;
+  settings.seed = 9;
+  settings.from = good.plan;
+  EXPECT_LE(must(plan_auto(*world.problem, settings)).makespan, good.makespan);
 }
 
 TEST(Auto, SaysWhyWhenNothingFits) {

@@ -11,14 +11,20 @@ Judge::Judge(const Problem& problem, SimModel model, ReadyOrder order)
   }
 }
 
-Result<Duration> Judge::makespan(const Plan& plan, uint64_t seed) {
-  if (released_) return released_->evaluate(plan.placement);
-  return physical_->run(plan,
-                        {.order = order_, .seed = seed, .sample = problem_.costs.has_noise()});
+Result<Duration> Judge::makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond) {
+  if (released_) return released_->evaluate(plan.placement, give_up_beyond);
+  return physical_->run(plan, {.order = order_,
+                               .seed = seed,
+                               .sample = problem_.costs.has_noise(),
+                               .give_up_beyond = give_up_beyond});
 }
 
 bool Judge::depends_on_seed() const {
   return physical_.has_value() && (problem_.costs.has_noise() || order_ == ReadyOrder::random);
+}
+
+bool Judge::depends_on_priority() const {
+  return physical_.has_value() && order_ == ReadyOrder::priority;
 }
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// A Judge tells how long a plan takes: it simulates it under one model, once or over several seeds.
+// A Judge tells how long a plan takes: it simulates it under one model, in one scenario at a time.
 
 #ifndef TUTTI_SEARCH_JUDGE_H_
 #define TUTTI_SEARCH_JUDGE_H_
@@ -21,10 +21,19 @@ class Judge {
   Judge(const Problem& problem, SimModel model, ReadyOrder order = ReadyOrder::priority);
 
   // Durations are drawn with the seed if the costs have noise; otherwise they are the means.
-  Result<Duration> makespan(const Plan& plan, uint64_t seed);
+  // kNever if the makespan is certain to be longer than `give_up_beyond`.
+  Result<Duration> makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond = kNever);
 
   // False if every seed gives the same makespan.
   bool depends_on_seed() const;
+  // False if the model does not look at priorities.
+  bool depends_on_priority() const;
+
+  // When an op ran in the last simulation; of no meaning after one that was given up.
+  Duration start(OpId op) const { return released_ ? released_->start(op) : physical_->start(op); }
+  Duration finish(OpId op) const {
+    return released_ ? released_->finish(op) : physical_->finish(op);
+  }
 
  private:
   const Problem& problem_;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tutti/base/time.h"
+
 namespace tutti {
 
 // Who goes first among the ops that wait for a slot of one device.
@@ -15,6 +17,9 @@ struct SimOptions {
   uint64_t seed = 0;    // for random order and sampled durations
   bool sample = false;  // draw durations from the costs' noise; false: means
   bool record = false;  // keep spans, so that trace() can be asked for
+  // Stop, with kNever for a makespan, as soon as it is certain to be longer than this. A search
+  // rejects most candidates; it need not see their ends.
+  Duration give_up_beyond{kNever};
 };
 
 }  // namespace tutti

@@ -11,6 +11,7 @@ namespace tutti {
 PhysicalSimulator::PhysicalSimulator(const Problem& problem)
     : problem_(problem),
       memories_(static_cast<size_t>(problem.machine.memory_count())),
+      tail_(least_tails(problem)),
       channels_(problem.machine),
       flows_(problem.machine),
       ledger_(problem) {
@@ -43,6 +44,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   now_ = Duration{0};
   turn_ = 0;
   unfinished_ = problem_.graph.size();
+  latest_end_ = Duration{0};
   overfull_ = false;
   pauses_ = false;
   events_.clear();
@@ -127,6 +129,7 @@ Result<Duration> PhysicalSimulator::loop(Policy* policy) {
     if (room_waiters_ > 0) retry_for_room();
     if (!channels_.idle()) dispatch_links();
     if (!marked_devices_.empty() || ledger_.enforced()) dispatch_devices();
+    if (latest_end_ > options_.give_up_beyond) return kNever;
     const Duration next_flow = flows_.next_finish(now_);
     if (events_.empty() && next_flow == kNever) break;
     const Duration before = now_;
@@ -283,6 +286,7 @@ void PhysicalSimulator::start_op(OpId op, int32_t device) {
   }
   start_[op.index] = now_;
   finish_[op.index] = now_ + scaled(mean, factor);
+  latest_end_ = std::max(latest_end_, options_.sample ? finish_[op.index] : now_ + tail_[op.index]);
   ledger_.start(op, device_memory_[device]);
   if (plan_ == nullptr) {
     backlog_[device] -= mean;

@@ -23,6 +23,7 @@
 #include "tutti/runtime/sim/flows.h"
 #include "tutti/runtime/sim/ledger.h"
 #include "tutti/runtime/sim/options.h"
+#include "tutti/runtime/sim/tails.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {
@@ -36,6 +37,10 @@ class PhysicalSimulator {
   // because a strict order contradicts the graph. The plan must be one that check_plan accepts.
   Result<Duration> run(const Plan& plan, const SimOptions& options);
   Result<Duration> run_online(Policy& policy, const SimOptions& options);
+
+  // By op, of the last run that was not given up.
+  Duration start(OpId op) const { return start_[op.index]; }
+  Duration finish(OpId op) const { return finish_[op.index]; }
 
   // The last run, if it was recorded.
   const Trace& trace() const { return trace_; }
@@ -102,6 +107,7 @@ class PhysicalSimulator {
   std::vector<MemoryId> device_memory_;
   std::vector<int32_t> producer_edges_;  // by op: operands made by other ops
   std::vector<std::pair<ValueId, MemoryId>> homed_inputs_;
+  std::vector<Duration> tail_;  // by op, see tails.h
 
   // The run.
   SimOptions options_;
@@ -109,6 +115,7 @@ class PhysicalSimulator {
   Duration now_{0};
   int64_t turn_ = 0;  // of ops becoming ready
   int32_t unfinished_ = 0;
+  Duration latest_end_{0};  // the makespan is at least this, if durations are means
   EventQueue events_;
   Trace trace_;
 

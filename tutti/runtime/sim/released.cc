@@ -10,7 +10,9 @@ constexpr int64_t kIdle = kNever.count();
 }  // namespace
 
 ReleasedSimulator::ReleasedSimulator(const Problem& problem)
-    : problem_(problem), one_transfer_time_(problem.costs.transfers_are_uniform()) {
+    : problem_(problem),
+      one_transfer_time_(problem.costs.transfers_are_uniform()),
+      tail_(least_tails(problem)) {
   const Graph& graph = problem.graph;
   const auto ops = static_cast<size_t>(graph.size());
   const auto devices = static_cast<size_t>(problem.machine.size());
@@ -49,6 +51,7 @@ void ReleasedSimulator::reset() {
   std::fill(busy_until_.begin(), busy_until_.end(), kIdle);
   heap_size_ = 0;
   turn_ = 0;
+  latest_end_ns_ = 0;
 }
 
 void ReleasedSimulator::push(Arrival arrival) {
@@ -85,6 +88,7 @@ void ReleasedSimulator::start(int32_t op, int32_t device, int64_t now) {
   busy_turn_[device] = turn_++;
   start_ns_[op] = now;
   finish_ns_[op] = done;
+  latest_end_ns_ = std::max(latest_end_ns_, now + tail_[static_cast<size_t>(op)].count());
 }
 
 void ReleasedSimulator::enqueue(int32_t op, int64_t now, std::span<const DeviceId> placement) {
@@ -109,7 +113,7 @@ int64_t ReleasedSimulator::transfer_ns(const Reader& reader, DeviceId from, Devi
   return problem_.costs.transfer_time(EdgeId{reader.edge}, from, to).count();
 }
 
-void ReleasedSimulator::finish(int32_t device, std::span<const DeviceId> placement) {
+void ReleasedSimulator::finish_on(int32_t device, std::span<const DeviceId> placement) {
   const int32_t op = running_[device];
   const int64_t now = busy_until_[device];
   running_[device] = -1;
@@ -129,7 +133,7 @@ void ReleasedSimulator::finish(int32_t device, std::span<const DeviceId> placeme
   }
 }
 
-Duration ReleasedSimulator::evaluate(std::span<const DeviceId> placement) {
+Duration ReleasedSimulator::evaluate(std::span<const DeviceId> placement, Duration give_up_beyond) {
   reset();
   const auto ops = static_cast<int32_t>(placement.size());
   for (int32_t op = 0; op < ops; ++op) {
@@ -153,7 +157,8 @@ Duration ReleasedSimulator::evaluate(std::span<const DeviceId> placement) {
     }
     if (!busy) break;
     makespan = std::max(makespan, busy_until_[first]);
-    finish(first, placement);
+    finish_on(first, placement);
+    if (latest_end_ns_ > give_up_beyond.count()) return kNever;
   }
   return Duration(makespan);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tutti/plan/problem.h"
+#include "tutti/runtime/sim/tails.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {
@@ -22,8 +23,13 @@ class ReleasedSimulator {
   // Keeps a reference to the problem.
   explicit ReleasedSimulator(const Problem& problem);
 
-  // The makespan of a placement. Every op must be placed on a device that can run it.
-  Duration evaluate(std::span<const DeviceId> placement);
+  // The makespan of a placement; kNever as soon as it is certain to be longer than
+  // `give_up_beyond`. Every op must be placed on a device that can run it.
+  Duration evaluate(std::span<const DeviceId> placement, Duration give_up_beyond = kNever);
+
+  // By op, of the last evaluation that was not given up.
+  Duration start(OpId op) const { return Duration(start_ns_[op.index]); }
+  Duration finish(OpId op) const { return Duration(finish_ns_[op.index]); }
 
   // The spans of the last evaluation.
   Trace trace() const;
@@ -50,7 +56,7 @@ class ReleasedSimulator {
   Arrival pop();
   void enqueue(int32_t op, int64_t now, std::span<const DeviceId> placement);
   void start(int32_t op, int32_t device, int64_t now);
-  void finish(int32_t device, std::span<const DeviceId> placement);
+  void finish_on(int32_t device, std::span<const DeviceId> placement);
   int64_t transfer_ns(const Reader& reader, DeviceId from, DeviceId to) const;
 
   const Problem& problem_;
@@ -58,9 +64,11 @@ class ReleasedSimulator {
   std::vector<int32_t> reader_begin_;
   std::vector<Reader> readers_;
   std::vector<int32_t> edge_count_;  // by op: edges from other ops
+  std::vector<Duration> tail_;       // by op: least time from its start to the end of the graph
 
   // Reset by each evaluation.
   int32_t turn_ = 0;
+  int64_t latest_end_ns_ = 0;        // the makespan is at least this
   std::vector<int32_t> missing_;     // by op
   std::vector<Arrival> latest_;      // by op: its latest operand so far
   std::vector<int32_t> next_;        // by op: the one queued behind it

@@ -1,0 +1,49 @@
+#include "tutti/search/annealing.h"
+
+#include <cmath>
+
+#include "tutti/search/critical.h"
+
+namespace tutti {
+namespace {
+
+// Finding the critical path costs as much as a simulation, so it is done only so often.
+constexpr int kAcceptedBetweenPaths = 24;
+
+}  // namespace
+
+Annealing::Annealing(const Problem& problem, bool ordering, Cooling cooling)
+    : problem_(problem), cooling_(cooling), moves_(problem, ordering) {}
+
+void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
+                        Rng& rng) {
+  const int64_t before = evaluator.evaluations();
+  const auto spent = [&] { return evaluator.evaluations() - before; };
+  int accepted = kAcceptedBetweenPaths;
+  hot_.clear();
+  int64_t idle = 0;  // moves in a row that changed nothing
+  while (!progress.over(leg, spent())) {
+    if (!moves_.propose(walk.plan, hot_, rng)) {
+      if (++idle > 10000) return;  // nothing can move here
+      continue;
+    }
+    idle = 0;
+    const double share = std::min(1.0, progress.share(leg, spent()));
+    const double temperature =
+        walk.best_cost * cooling_.hottest * std::pow(cooling_.coldest / cooling_.hottest, share);
+    const double most = walk.cost - temperature * std::log(1.0 - rng.uniform());
+    const double cost = evaluator.cost(walk.plan, most);
+    if (cost > most) {
+      moves_.undo(walk.plan);
+      continue;
+    }
+    walk.cost = cost;
+    walk.note_best();
+    if (++accepted >= kAcceptedBetweenPaths) {
+      critical_path_of(problem_, walk.plan, evaluator.judge(), hot_);
+      accepted = 0;
+    }
+  }
+}
+
+}  // namespace tutti

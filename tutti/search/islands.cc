@@ -1,0 +1,64 @@
+#include "tutti/search/islands.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tutti/base/parallel.h"
+
+namespace tutti {
+namespace {
+
+// What one round may spend of the whole, for each walk.
+Leg leg_of(const Leg& whole, int round) {
+  const auto at = [&](int i) {
+    return whole.begin + (whole.end - whole.begin) * i / static_cast<double>(kRounds);
+  };
+  const auto count_until = [&](int i) { return whole.evaluations * i / (kRounds * kIslands); };
+  return {.begin = at(round),
+          .end = at(round + 1),
+          .evaluations = count_until(round + 1) - count_until(round)};
+}
+
+void take_over_best(std::vector<Walk>& walks) {
+  const auto by_best = [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; };
+  const auto best = std::min_element(walks.begin(), walks.end(), by_best);
+  const auto worst = std::max_element(walks.begin(), walks.end(), by_best);
+  if (worst->best_cost > best->best_cost) worst->start_from(best->best, best->best_cost);
+}
+
+}  // namespace
+
+IslandsState start_islands(const std::vector<Candidate>& candidates) {
+  IslandsState state;
+  for (int i = 0; i < kIslands; ++i) {
+    const Candidate& candidate = candidates[static_cast<size_t>(i) % candidates.size()];
+    state.walks.emplace_back().start_from(candidate.plan, candidate.cost);
+  }
+  return state;
+}
+
+void run_islands(const Problem& problem, const SearchModel& model, const MakeImprover& make,
+                 const Leg& whole, const Progress& progress, uint64_t seed, int threads,
+                 const OnRound& on_round, IslandsState& state) {
+  std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(threads));
+  while (state.rounds < kRounds && !progress.interrupted()) {
+    const int round = state.rounds++;
+    const Leg leg = leg_of(whole, round);
+    if (progress.timed() && progress.elapsed() >= leg.end) continue;
+    std::vector<int64_t> spent(state.walks.size(), 0);
+    parallel_for(kIslands, threads, [&](int island, int thread) {
+      auto& evaluator = evaluators[static_cast<size_t>(thread)];
+      if (!evaluator) evaluator.emplace(problem, model);
+      const int64_t before = evaluator->evaluations();
+      Rng rng = Rng(seed).split(static_cast<uint64_t>(round)).split(static_cast<uint64_t>(island));
+      make(round)->improve(state.walks[static_cast<size_t>(island)], *evaluator, leg, progress,
+                           rng);
+      spent[static_cast<size_t>(island)] = evaluator->evaluations() - before;
+    });
+    for (const int64_t evaluations : spent) state.evaluations += evaluations;
+    take_over_best(state.walks);
+    if (on_round) on_round(state);
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,83 @@
+#include "tutti/search/neighbourhoods.h"
+
+#include <algorithm>
+
+#include "tutti/search/critical.h"
+
+namespace tutti {
+
+LargeNeighbourhoods::LargeNeighbourhoods(const Problem& problem) : problem_(problem) {}
+
+void LargeNeighbourhoods::put(Plan& plan, OpId op, DeviceId device) const {
+  const int group = problem_.colocation_group(op);
+  if (group < 0) {
+    plan.placement[op.index] = device;
+    return;
+  }
+  for (const OpId member : problem_.members(group)) plan.placement[member.index] = device;
+}
+
+void LargeNeighbourhoods::choose(Rng& rng) {
+  const Graph& graph = problem_.graph;
+  const size_t size = 2 + rng.below(9);
+  chosen_.clear();
+  chosen_.push_back(critical_.empty() || rng.below(4) == 0
+                        ? OpId{static_cast<int32_t>(rng.below(static_cast<uint64_t>(graph.size())))}
+                        : critical_[rng.below(critical_.size())]);
+  const auto add = [&](OpId op) {
+    if (op.valid() && std::find(chosen_.begin(), chosen_.end(), op) == chosen_.end()) {
+      chosen_.push_back(op);
+    }
+  };
+  for (size_t i = 0; i < chosen_.size() && chosen_.size() < size; ++i) {
+    const OpId op = chosen_[i];
+    for (const EdgeId edge : graph.edges(op)) {
+      if (chosen_.size() < size) add(graph.edge_from(edge));
+    }
+    for (const ValueId value : graph.outputs(op)) {
+      for (const EdgeId edge : graph.consumers(value)) {
+        if (chosen_.size() < size) add(graph.edge_to(edge));
+      }
+    }
+  }
+  for (size_t i = chosen_.size(); i > 1; --i) std::swap(chosen_[i - 1], chosen_[rng.below(i)]);
+}
+
+void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& leg,
+                                  const Progress& progress, Rng& rng) {
+  const int64_t before = evaluator.evaluations();
+  const auto over = [&] { return progress.over(leg, evaluator.evaluations() - before); };
+  if (over()) return;
+  evaluator.cost(walk.plan);
+  critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);
+  while (!over()) {
+    choose(rng);
+    const double cost_before = walk.cost;
+    bool moved = false;
+    const int64_t at = evaluator.evaluations();
+    for (const OpId op : chosen_) {
+      const DeviceId own = walk.plan.placement[op.index];
+      DeviceId best = own;
+      for (const DeviceId device : problem_.devices_for(op)) {
+        if (device == own) continue;
+        put(walk.plan, op, device);
+        const double cost = evaluator.cost(walk.plan, walk.cost);
+        if (cost > walk.cost) continue;
+        // Equal cost moves too: plateaus are wide where few ops are critical.
+        if (cost < walk.cost || rng.below(2) == 0) best = device;
+        walk.cost = cost;
+      }
+      put(walk.plan, op, best);
+      moved = moved || best != own;
+      if (over()) break;
+    }
+    walk.note_best();
+    if (moved && walk.cost < cost_before) {
+      evaluator.cost(walk.plan);
+      critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);
+    }
+    if (evaluator.evaluations() == at) return;  // no op has a second device
+  }
+}
+
+}  // namespace tutti

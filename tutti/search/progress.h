@@ -1,0 +1,60 @@
+// How far a search has come in its budget, whether that is a count of simulations or a wall clock.
+// Under a count, what a search does depends on nothing else.
+
+#ifndef TUTTI_SEARCH_PROGRESS_H_
+#define TUTTI_SEARCH_PROGRESS_H_
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "tutti/plan/policy.h"
+
+namespace tutti {
+
+// The part of a budget that one walk may spend before it meets the others again.
+struct Leg {
+  double begin = 0;  // both in [0, 1], shares of the whole search
+  double end = 1;
+  int64_t evaluations = 0;  // within this leg; of no meaning under a wall clock
+};
+
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `interrupted`, if given, ends the search early (Ctrl-C); it must outlive this.
+  explicit Progress(const Budget& budget, const std::atomic<bool>* interrupted = nullptr)
+      : begin_(Clock::now()), interrupted_(interrupted) {
+    if (budget.wall_clock) length_ = *budget.wall_clock;
+  }
+
+  bool timed() const { return length_.count() > 0; }
+  bool interrupted() const {
+    return interrupted_ != nullptr && interrupted_->load(std::memory_order_relaxed);
+  }
+  // The share of the wall clock that is spent. Requires timed().
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_) / length_; }
+
+  // How far a walk is, as a share of the whole search, after so many simulations of its leg.
+  double share(const Leg& leg, int64_t evaluations) const {
+    if (timed()) return elapsed();
+    if (leg.evaluations <= 0) return leg.end;
+    const double done = static_cast<double>(evaluations) / static_cast<double>(leg.evaluations);
+    return leg.begin + (leg.end - leg.begin) * done;
+  }
+  // True once the walk must stop.
+  bool over(const Leg& leg, int64_t evaluations) const {
+    return interrupted() || share(leg, evaluations) >= leg.end;
+  }
+
+ private:
+  Clock::time_point begin_;
+  std::chrono::duration<double> length_{0};
+  const std::atomic<bool>* interrupted_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_SEARCH_PROGRESS_H_
