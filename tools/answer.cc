@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tutti/policy/registry.h"
 #include "tutti/search/judge.h"
 
@@ -24,18 +27,23 @@ std::optional<Duration> single_device_makespan(const Problem& problem, SimModel 
 }
 
 double gap_to(Duration bound, double makespan_ns) {
-  return bound.count() == 0 ? 0 : makespan_ns / static_cast<double>(bound.count()) - 1;
+  if (makespan_ns == 0) return 0;
+  if (bound.count() == 0) return std::numeric_limits<double>::quiet_NaN();
+  return makespan_ns / static_cast<double>(bound.count()) - 1;
 }
 
 std::string gap_text(double gap) {
-  return fmt::format("{:.1f} %", 100 * gap);
+  return std::isnan(gap) ? "no bound" : fmt::format("{:.1f} %", 100 * gap);
 }
 
 std::string answer_line(const std::string& who, Duration makespan, const Bounds& bounds,
                         std::optional<Duration> single_device) {
   const double gap = gap_to(bounds.strongest(), static_cast<double>(makespan.count()));
-  std::string line = fmt::format("{}: makespan {}, {} above the lower bound {}; ", who,
-                                 to_text(makespan), gap_text(gap), to_text(bounds.strongest()));
+  std::string line =
+      fmt::format("{}: makespan {}, ", who.empty() ? "plan" : who, to_text(makespan));
+  line += std::isnan(gap) ? std::string("no lower bound but 0; ")
+                          : fmt::format("{} above the lower bound {}; ", gap_text(gap),
+                                        to_text(bounds.strongest()));
   line += single_device ? "the best single device takes " + to_text(*single_device)
                         : "no single device can run it";
   return line;

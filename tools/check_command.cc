@@ -55,6 +55,10 @@ int run_check(const CheckArguments& arguments) {
   if (arguments.plan.empty() && arguments.trace.empty()) {
     return report(invalid_input("tutti check needs --plan, --trace or both"));
   }
+  if (arguments.plan == "-" && arguments.trace == "-") {
+    return report(
+        invalid_input("standard input (-) can be read only once; put the plan in a file"));
+  }
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;

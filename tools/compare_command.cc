@@ -132,10 +132,6 @@ std::string to_json(const CompareArguments& arguments, const Problem& problem, c
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
   json.field("machine", problem.machine.name()).field("model", arguments.model.model);
-  json.field("order", arguments.model.order)
-      .key("seed")
-      .value(std::to_string(arguments.common.seed));
-  json.field("noise", problem.costs.has_noise());
   json.field("lower_bound_ns", bounds.strongest()).key("bounds_ns").open_object();
   json.field("load", bounds.load).field("path", bounds.path).field("interval", bounds.interval);
   json.field("communication", bounds.communication).close_object();
@@ -154,7 +150,10 @@ std::string to_json(const CompareArguments& arguments, const Problem& problem, c
     json.field("plan_seconds", row.plan_seconds).field("evaluations", row.evaluations);
     json.close_object();
   }
-  json.close_list().close_object();
+  json.close_list();
+  // A seed may be larger than JSON's numbers reach.
+  json.field("order", arguments.model.order).field("seed", std::to_string(arguments.common.seed));
+  json.field("noise", problem.costs.has_noise()).close_object();
   return json.text();
 }
 

@@ -1,7 +1,12 @@
 #include "tools/inputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
 
 #include "tools/recorded_machine.h"
 #include "tutti/base/parallel.h"
@@ -37,8 +42,50 @@ void ProblemInputs::add_to(CLI::App& command) {
                    "WfFormat: with --machine recorded, keep every op on the host it ran on");
 }
 
+namespace {
+
+// Costs that say nothing are seldom meant: a misspelt kind, or a graph of kinds without a table.
+void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::string& graph_file,
+                      const std::string& costs_file) {
+  const auto& kinds = graph.op_kinds();
+  const auto known = [&](const std::string& kind) {
+    return kind.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  std::set<std::string> unknown;
+  for (const auto& row : spec.run_times) {
+    if (!known(row.kind)) unknown.insert(row.kind);
+  }
+  for (const auto& row : spec.efficiencies) {
+    if (!known(row.kind)) unknown.insert(row.kind);
+  }
+  if (!unknown.empty()) {
+    fmt::print(stderr, "tutti: warning: {}: no op of the graph is of kind '{}'\n", costs_file,
+               fmt::join(unknown, "', '"));
+  }
+  if (graph.has_given_run_times() || !spec.run_times.empty()) return;
+  int32_t empty = 0;
+  for (const OpId op : graph.ops()) {
+    int64_t bytes = 0;
+    for (const ValueId value : graph.operands(op)) bytes += graph.bytes(value);
+    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
+    empty += graph.flops(op) == 0 && bytes == 0;
+  }
+  if (empty > 0) {
+    fmt::print(stderr,
+               "tutti: warning: {}: {} ops have neither time, flops nor bytes and count as launch "
+               "overhead alone; give their times with --costs\n",
+               graph_file, empty);
+  }
+}
+
+}  // namespace
+
 Result<LoadedProblem> ProblemInputs::load() const {
   LoadedProblem loaded;
+  if (graph == "-" && (machine == "-" || costs == "-" || constraints == "-")) {
+    return invalid_input(
+        "standard input (-) can be read only once; put one of the inputs in a file");
+  }
   Result<Imported> imported = load_graph(graph, {.scale_by_machine_speed = scale_by_machine_speed});
   if (!imported) return imported.error();
   for (const std::string& warning : imported->warnings) {
@@ -65,6 +112,7 @@ Result<LoadedProblem> ProblemInputs::load() const {
   Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
   loaded.costs = std::make_unique<Costs>(std::move(*built));
+  warn_about_costs(loaded.imported->graph, spec, graph, costs);
   Constraints rules;
   if (!constraints.empty()) {
     Result<Source> source = Source::open(constraints);
@@ -97,8 +145,11 @@ Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
 CLI::Validator whole_number() {
   return CLI::Validator(
       [](std::string& text) {
-        const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-        return digits && !text.empty() ? std::string() : "must be a whole number of at least 0";
+        uint64_t number = 0;
+        const char* end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        return error == std::errc{} && rest == end ? std::string()
+                                                   : "must be a whole number from 0 to 2^64 - 1";
       },
       "WHOLE");
 }

@@ -41,7 +41,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help or version
+    std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
+    return 2;
   } catch (const std::exception& error) {  // memory, or a standard output that takes no more
     std::fprintf(stderr, "tutti: %s\n", error.what());
     return 1;
