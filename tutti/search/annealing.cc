@@ -22,7 +22,7 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const 
   int accepted = kAcceptedBetweenPaths;
   hot_.clear();
   int64_t idle = 0;  // moves in a row that changed nothing
-  while (!progress.over(leg, spent())) {
+  while (walk.best_cost > leg.good_enough && !progress.over(leg, spent())) {
     if (!moves_.propose(walk.plan, hot_, rng)) {
       if (++idle > 10000) return;  // nothing can move here
       continue;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tutti/base/parallel.h"
+#include "tutti/plan/bound.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/annealing.h"
 #include "tutti/search/neighbourhoods.h"
@@ -125,8 +126,9 @@ class Portfolio {
     return chosen;
   }
 
-  std::unique_ptr<Improver> improver(int round) const {
-    if (round == 0) return std::make_unique<RandomKeys>(problem_);
+  // One walk searches over keys, the others anneal and look around in between.
+  std::unique_ptr<Improver> improver(int round, int island) const {
+    if (round == 0 || island == 0) return std::make_unique<RandomKeys>(problem_);
     if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_);
     const bool ordering =
         Judge(problem_, settings_.model.model, settings_.model.order).depends_on_priority();
@@ -136,10 +138,12 @@ class Portfolio {
   void search() {
     Leg whole{.begin = progress_.timed() ? progress_.elapsed() : 0,
               .end = progress_.timed() ? kSearchUntil : 1,
-              .evaluations = std::max<int64_t>(0, evaluations_ - spent_)};
+              .evaluations = std::max<int64_t>(0, evaluations_ - spent_),
+              .good_enough = static_cast<double>(lower_bounds(problem_).strongest().count())};
     IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts());
     run_islands(
-        problem_, settings_.model, [this](int round) { return improver(round); }, whole, progress_,
+        problem_, settings_.model,
+        [this](int round, int island) { return improver(round, island); }, whole, progress_,
         settings_.seed, settings_.threads, settings_.on_round, state);
     spent_ += state.evaluations;
     for (Walk& walk : state.walks) {
@@ -148,11 +152,23 @@ class Portfolio {
     }
   }
 
+  // As many as the rest of a wall clock allows.
+  int judging_scenarios() {
+    if (!progress_.timed()) return kJudgingScenarios;
+    const double before = progress_.elapsed();
+    Evaluator(problem_, {settings_.model.model, settings_.model.order, {}})
+        .cost(best_of(entrants_)->candidate->plan);
+    const double one = progress_.elapsed() - before;
+    const double each = one * static_cast<double>(entrants_.size()) / settings_.threads;
+    return static_cast<int>(
+        std::clamp((1 - progress_.elapsed()) / each, 1.0, double{kJudgingScenarios}));
+  }
+
   // Every entrant on the same fresh scenarios. The finalists of the search come as one.
   void judge() {
     SearchModel fresh = settings_.model;
     fresh.scenarios.seed += kJudgingSeeds;
-    fresh.scenarios.count = kJudgingScenarios;
+    fresh.scenarios.count = judging_scenarios();
     std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(settings_.threads));
     std::vector<int64_t> spent(entrants_.size(), 0);
     parallel_for(static_cast<int>(entrants_.size()), settings_.threads, [&](int index, int thread) {

@@ -16,7 +16,8 @@ Leg leg_of(const Leg& whole, int round) {
   const auto count_until = [&](int i) { return whole.evaluations * i / (kRounds * kIslands); };
   return {.begin = at(round),
           .end = at(round + 1),
-          .evaluations = count_until(round + 1) - count_until(round)};
+          .evaluations = count_until(round + 1) - count_until(round),
+          .good_enough = whole.good_enough};
 }
 
 void take_over_best(std::vector<Walk>& walks) {
@@ -41,7 +42,11 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
                  const Leg& whole, const Progress& progress, uint64_t seed, int threads,
                  const OnRound& on_round, IslandsState& state) {
   std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(threads));
-  while (state.rounds < kRounds && !progress.interrupted()) {
+  const auto done = [&] {
+    return std::any_of(state.walks.begin(), state.walks.end(),
+                       [&](const Walk& walk) { return walk.best_cost <= whole.good_enough; });
+  };
+  while (state.rounds < kRounds && !progress.interrupted() && !done()) {
     const int round = state.rounds++;
     const Leg leg = leg_of(whole, round);
     if (progress.timed() && progress.elapsed() >= leg.end) continue;
@@ -51,8 +56,8 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
       if (!evaluator) evaluator.emplace(problem, model);
       const int64_t before = evaluator->evaluations();
       Rng rng = Rng(seed).split(static_cast<uint64_t>(round)).split(static_cast<uint64_t>(island));
-      make(round)->improve(state.walks[static_cast<size_t>(island)], *evaluator, leg, progress,
-                           rng);
+      make(round, island)
+          ->improve(state.walks[static_cast<size_t>(island)], *evaluator, leg, progress, rng);
       spent[static_cast<size_t>(island)] = evaluator->evaluations() - before;
     });
     for (const int64_t evaluations : spent) state.evaluations += evaluations;

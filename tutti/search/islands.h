@@ -28,8 +28,8 @@ struct IslandsState {
   std::vector<Walk> walks{};
 };
 
-// By round: which way to improve the walks then.
-using MakeImprover = std::function<std::unique_ptr<Improver>(int round)>;
+// Which way to improve a walk in a round.
+using MakeImprover = std::function<std::unique_ptr<Improver>(int round, int island)>;
 
 // Called after each round.
 using OnRound = std::function<void(const IslandsState&)>;

@@ -46,7 +46,10 @@ void LargeNeighbourhoods::choose(Rng& rng) {
 void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& leg,
                                   const Progress& progress, Rng& rng) {
   const int64_t before = evaluator.evaluations();
-  const auto over = [&] { return progress.over(leg, evaluator.evaluations() - before); };
+  const auto over = [&] {
+    return walk.best_cost <= leg.good_enough ||
+           progress.over(leg, evaluator.evaluations() - before);
+  };
   if (over()) return;
   evaluator.cost(walk.plan);
   critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);

@@ -46,8 +46,8 @@ class SearchPlanner : public Planner {
     const bool ordering = evaluator.judge().depends_on_priority();
     const Leg whole{.evaluations = budget.evaluations.value_or(default_evaluations(problem))};
     run_islands(
-        problem, settings_.model, [&](int) { return make_(problem, ordering); }, whole, progress,
-        seed, settings_.threads, settings_.on_round, state);
+        problem, settings_.model, [&](int, int) { return make_(problem, ordering); }, whole,
+        progress, seed, settings_.threads, settings_.on_round, state);
     const auto best =
         std::min_element(state.walks.begin(), state.walks.end(),
                          [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; });

@@ -18,6 +18,7 @@ struct Leg {
   double begin = 0;  // both in [0, 1], shares of the whole search
   double end = 1;
   int64_t evaluations = 0;  // within this leg; of no meaning under a wall clock
+  double good_enough = 0;   // a cost that cannot be bettered: whoever reaches it stops
 };
 
 class Progress {

@@ -35,22 +35,55 @@ Result<Plan> RandomKeys::decode(const std::vector<double>& keys) const {
   return std::move(schedule).to_plan();
 }
 
+void RandomKeys::shake(Rng& rng) {
+  const double spread = 0.02 * static_cast<double>(1 << rng.below(6));
+  keys_ = ranks_;
+  for (double& key : keys_) key *= 1 + spread * (2 * rng.uniform() - 1);
+}
+
+void RandomKeys::shift(Rng& rng) {
+  keys_ = best_keys_;
+  for (uint64_t moves = 1 + rng.below(4); moves > 0; --moves) {
+    const size_t op = rng.below(keys_.size());
+    const size_t other = rng.below(keys_.size());
+    if (rng.below(2) == 0) {
+      std::swap(keys_[op], keys_[other]);
+    } else {
+      keys_[op] = keys_[other] * (1 + (rng.uniform() - 0.5) * 1e-6);
+    }
+  }
+}
+
 void RandomKeys::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
                          Rng& rng) {
   const int64_t before = evaluator.evaluations();
+  // The order of the plan it starts from; a key of a million stands for the first op.
+  best_keys_.resize(ranks_.size());
+  std::vector<OpId> order;
+  for (const OpId op : problem_.graph.ops()) order.push_back(op);
+  std::stable_sort(order.begin(), order.end(), [&](OpId a, OpId b) {
+    return walk.plan.priority[a.index] < walk.plan.priority[b.index];
+  });
+  for (size_t i = 0; i < order.size(); ++i) {
+    best_keys_[order[i].index] =
+        1e6 * (1 - static_cast<double>(i) / static_cast<double>(order.size()));
+  }
   int refused = 0;  // in a row: memory may leave no sample a chance
-  while (!progress.over(leg, evaluator.evaluations() - before) && refused < 100) {
-    const double spread = 0.02 * static_cast<double>(1 << rng.below(6));
-    keys_ = ranks_;
-    for (double& key : keys_) key *= 1 + spread * (2 * rng.uniform() - 1);
-    const Result<Plan> plan = decode(keys_);
+  while (walk.best_cost > leg.good_enough && refused < 100 &&
+         !progress.over(leg, evaluator.evaluations() - before)) {
+    rng.below(8) == 0 ? shake(rng) : shift(rng);
+    Result<Plan> plan = decode(keys_);
     if (!plan) {
       ++refused;
       continue;
     }
     refused = 0;
     const double cost = evaluator.cost(*plan, walk.cost);
-    if (cost < walk.cost) walk.start_from(*plan, cost);
+    if (cost > walk.cost) continue;
+    best_keys_ = keys_;
+    walk.plan = std::move(*plan);
+    walk.cost = cost;
+    walk.note_best();
   }
 }
 

@@ -1,6 +1,7 @@
-// Random-key sampling (Bean 1994): HEFT with its ranks shaken. Each sample multiplies every rank by
-// a random factor, places ops in that order where they finish first, and is simulated. Samples are
-// independent; the best becomes the walk's plan.
+// Search over keys (random keys; Bean 1994): a key per op says who is placed next, and each op goes
+// where it finishes first. A sample is either HEFT with all its ranks shaken, or the best keys so
+// far with a few ops moved up or down. Strong where order is what matters; placements that list
+// scheduling would not choose are beyond it.
 
 #ifndef TUTTI_SEARCH_RANDOM_KEYS_H_
 #define TUTTI_SEARCH_RANDOM_KEYS_H_
@@ -24,7 +25,13 @@ class RandomKeys : public Improver {
   Result<Plan> decode(const std::vector<double>& keys) const;
 
   const Problem& problem_;
+  // All ranks times random factors.
+  void shake(Rng& rng);
+  // A few ops go just before or behind another.
+  void shift(Rng& rng);
+
   std::vector<double> ranks_;
+  std::vector<double> best_keys_;
   std::vector<double> keys_;
 };
 
