@@ -13,6 +13,8 @@ find_package(tomlplusplus QUIET)
 # Discovers this host's cores and memory. Without it tutti counts cores alone.
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
+  # Solves the mixed-integer program of tutti exact.
+  pkg_check_modules(CBC QUIET IMPORTED_TARGET cbc)
   # The rival that bench/simgrid_rival measures our simulator against.
   pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)
 endif()

@@ -17,7 +17,6 @@ namespace tutti {
 std::optional<Duration> single_device_makespan(const Problem& problem, SimModel model,
                                                ReadyOrder order, uint64_t seed, int runs);
 
-// makespan / bound - 1; 0 for an empty graph.
 // makespan / bound - 1; not a number where there is no bound but 0 (JSON: null).
 double gap_to(Duration bound, double makespan_ns);
 std::string gap_text(double gap);

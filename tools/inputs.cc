@@ -17,8 +17,10 @@
 
 namespace tutti {
 
-void ProblemInputs::add_to(CLI::App& command) {
-  command.add_option("graph", graph, "Graph file, in any format tutti reads; - is standard input")
+void ProblemInputs::add_to(CLI::App& command, GraphArgument where) {
+  command
+      .add_option(where == GraphArgument::first ? "graph" : "-g,--graph", graph,
+                  "Graph file, in any format tutti reads; - is standard input")
       ->required();
   command
       .add_option("-m,--machine", machine,
@@ -81,6 +83,14 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
 }  // namespace
 
 Result<LoadedProblem> ProblemInputs::load() const {
+  return load_with(std::nullopt);
+}
+
+Result<LoadedProblem> ProblemInputs::load_on(Machine given) const {
+  return load_with(std::move(given));
+}
+
+Result<LoadedProblem> ProblemInputs::load_with(std::optional<Machine> given) const {
   LoadedProblem loaded;
   if (graph == "-" && (machine == "-" || costs == "-" || constraints == "-")) {
     return invalid_input(
@@ -92,8 +102,9 @@ Result<LoadedProblem> ProblemInputs::load() const {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
   }
   loaded.imported = std::make_unique<Imported>(std::move(*imported));
-  Result<Machine> loaded_machine =
-      machine == "recorded" ? recorded_machine(*loaded.imported) : load_machine(machine);
+  Result<Machine> loaded_machine = given                   ? Result<Machine>(std::move(*given))
+                                   : machine == "recorded" ? recorded_machine(*loaded.imported)
+                                                           : load_machine(machine);
   if (!loaded_machine) return loaded_machine.error();
   loaded.machine = std::make_unique<Machine>(std::move(*loaded_machine));
   CostSpec spec;

@@ -24,6 +24,9 @@ struct LoadedProblem {
   std::unique_ptr<Problem> problem;
 };
 
+// Most commands name the graph first; those about other files name it by a flag.
+enum class GraphArgument { first, flag };
+
 struct ProblemInputs {
   std::string graph;
   std::string machine = "this-host";
@@ -33,9 +36,14 @@ struct ProblemInputs {
   bool scale_by_machine_speed = false;
   bool as_recorded = false;  // pin every op to the host that the file says it ran on
 
-  void add_to(CLI::App& command);
+  void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
   // Warnings about the files go to standard error.
   Result<LoadedProblem> load() const;
+  // The same on a machine that was not read from a file.
+  Result<LoadedProblem> load_on(Machine given) const;
+
+ private:
+  Result<LoadedProblem> load_with(std::optional<Machine> given) const;
 };
 
 struct CommonOptions {

@@ -14,7 +14,7 @@ namespace tutti {
 
 // Temperatures as shares of the best cost, so that they fit problems of any size.
 struct Cooling {
-  double hottest = 0.01;
+  double hottest = 0.01;  // measured on the published graphs: 0.03 ends 4 % higher in the same time
   double coldest = 0.0001;
 };
 

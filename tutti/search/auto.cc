@@ -7,6 +7,7 @@
 #include "tutti/plan/bound.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/annealing.h"
+#include "tutti/search/exact/work_conserving.h"
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
 
@@ -38,6 +39,7 @@ class Portfolio {
   Result<AutoResult> run() {
     ask_policies();
     add_given_plan();
+    add_exact_plan();
     if (best_of(entrants_) == nullptr) return last_refusal();
     search();
     judge();
@@ -110,6 +112,21 @@ class Portfolio {
     entrants_.push_back(std::move(entrant));
   }
 
+  // The smallest problems can be solved outright, if transfers do not meet.
+  void add_exact_plan() {
+    constexpr int32_t kFewOps = 10;
+    constexpr int64_t kSteps = 300'000;
+    if (problem_.graph.size() > kFewOps || settings_.model.model != SimModel::physical) return;
+    Result<ExactPlan> exact =
+        best_work_conserving(problem_, {.wall_clock = {}, .evaluations = kSteps});
+    if (!exact) return;
+    Evaluator evaluator(problem_, settings_.model);
+    Entrant entrant{.tried = {.policy = "exact"}, .candidate = {}};
+    take(std::move(exact->plan), evaluator, entrant);
+    spent_ += evaluator.evaluations();
+    entrants_.push_back(std::move(entrant));
+  }
+
   // The best few, no two of equal cost: they would be the same plan under another name.
   std::vector<Candidate> starts() const {
     std::vector<const Candidate*> ranked;
@@ -132,7 +149,9 @@ class Portfolio {
     if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_);
     const bool ordering =
         Judge(problem_, settings_.model.model, settings_.model.order).depends_on_priority();
-    return std::make_unique<Annealing>(problem_, ordering);
+    // The last one is hotter: small problems of few steps are left only at a leap.
+    const Cooling cooling{.hottest = island + 1 == kIslands ? 0.1 : Cooling{}.hottest};
+    return std::make_unique<Annealing>(problem_, ordering, cooling);
   }
 
   void search() {

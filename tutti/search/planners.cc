@@ -7,6 +7,7 @@
 
 #include "tutti/search/annealing.h"
 #include "tutti/search/beam.h"
+#include "tutti/search/exact/work_conserving.h"
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
 
@@ -81,6 +82,17 @@ class AutoPlanner : public Planner {
   AutoSettings settings_;
 };
 
+class ExactPlanner : public Planner {
+ public:
+  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) override {
+    Result<ExactPlan> exact = best_work_conserving(problem, budget);
+    if (!exact) return exact.error();
+    if (!exact->proven)
+      return failed("the budget ended before the best plan was proven; allow more");
+    return std::move(exact->plan);
+  }
+};
+
 PolicyEntry search_entry(const char* name, const char* what, const char* source, MakeSearch make,
                          const AutoSettings& settings) {
   return {.name = name,
@@ -119,6 +131,10 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
                        return std::make_unique<Beam>((*find_policy("critical_path"))->make_policy,
                                                      kBeamWidth);
                      }});
+  entries.push_back({.name = "exact",
+                     .what = "the best work-conserving plan, by enumeration; for a dozen ops",
+                     .source = "",
+                     .make_planner = [] { return std::make_unique<ExactPlanner>(); }});
   entries.push_back(
       {.name = "auto",
        .what = "all of them within one budget; the best on fresh scenarios",

@@ -1,0 +1,150 @@
+// tutti what-if: the same graph on a changed machine, planned anew.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tools/answer.h"
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tools/search_options.h"
+#include "tools/table.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/machine/change.h"
+#include "tutti/search/planners.h"
+
+namespace tutti {
+namespace {
+
+struct WhatIfArguments {
+  ProblemInputs inputs;
+  ModelOptions model;
+  CommonOptions common;
+  SearchOptions search;
+  std::vector<std::string> add;
+  std::vector<std::string> remove;
+  std::optional<double> bandwidth;
+  std::optional<double> memory;
+};
+
+struct Answer {
+  std::string machine;
+  AutoResult result;
+  Bounds bounds;
+};
+
+Result<Machine> changed_machine(const WhatIfArguments& arguments, const Machine& machine) {
+  MachineSpec spec = machine.spec();
+  for (const std::string& like : arguments.add) {
+    Result<MachineSpec> more = with_device(spec, like);
+    if (!more) return more.error();
+    spec = std::move(*more);
+  }
+  for (const std::string& which : arguments.remove) {
+    Result<MachineSpec> fewer = without_device(spec, which);
+    if (!fewer) return fewer.error();
+    spec = std::move(*fewer);
+  }
+  if (arguments.bandwidth) spec = with_bandwidth(spec, *arguments.bandwidth);
+  if (arguments.memory) spec = with_memory(spec, *arguments.memory);
+  return Machine::build(std::move(spec));
+}
+
+Result<Answer> plan_on(const WhatIfArguments& arguments, const LoadedProblem& loaded) {
+  const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  Result<AutoResult> result = plan_auto(*loaded.problem, settings);
+  if (!result) return result.error();
+  return Answer{loaded.machine->name(), std::move(*result), lower_bounds(*loaded.problem)};
+}
+
+double change_of(const Answer& now, const Answer& then) {
+  const auto before = static_cast<double>(now.result.makespan.count());
+  return before == 0 ? 0 : static_cast<double>(then.result.makespan.count()) / before - 1;
+}
+
+void print_json(const Answer& now, const Answer& then) {
+  JsonWriter json;
+  json.open_object().field("schema_version", 1).key("machines").open_list();
+  for (const Answer* answer : {&now, &then}) {
+    const auto ns = static_cast<double>(answer->result.makespan.count());
+    json.open_object().field("machine", answer->machine);
+    json.field("makespan_ns", answer->result.makespan);
+    json.field("lower_bound_ns", answer->bounds.strongest());
+    json.field("gap", gap_to(answer->bounds.strongest(), ns));
+    json.field("policy", answer->result.plan.provenance.policy).close_object();
+  }
+  json.close_list().field("change", change_of(now, then)).close_object();
+  fmt::print("{}", json.text());
+}
+
+void print_text(const Answer& now, const Answer& then) {
+  fmt::print("{} instead of {}: makespan {} instead of {} ({:+.1f} %)\n", then.machine, now.machine,
+             to_text(then.result.makespan), to_text(now.result.makespan),
+             100 * change_of(now, then));
+  Table table({"machine", "makespan", "lower bound", "gap"});
+  for (const Answer* answer : {&now, &then}) {
+    const auto ns = static_cast<double>(answer->result.makespan.count());
+    table.add({answer->machine, to_text(answer->result.makespan),
+               to_text(answer->bounds.strongest()),
+               gap_text(gap_to(answer->bounds.strongest(), ns))});
+  }
+  fmt::print("{}", table.text());
+  if (then.bounds.strongest() > now.result.makespan) {
+    fmt::print("no plan for the changed machine can be as quick as that for the first: proven\n");
+  } else if (then.result.makespan < now.bounds.strongest()) {
+    fmt::print(
+        "no plan for the first machine can be as quick as that for the changed one: "
+        "proven\n");
+  }
+}
+
+int run_what_if(const WhatIfArguments& arguments) {
+  if (arguments.add.empty() && arguments.remove.empty() && !arguments.bandwidth &&
+      !arguments.memory) {
+    return report(
+        invalid_input("tutti what-if needs a change: --add, --remove, --bandwidth or --memory"));
+  }
+  const Result<LoadedProblem> loaded = arguments.inputs.load();
+  if (!loaded) return report(loaded.error());
+  Result<Machine> machine = changed_machine(arguments, *loaded->machine);
+  if (!machine) return report(machine.error());
+  const Result<LoadedProblem> changed = arguments.inputs.load_on(std::move(*machine));
+  if (!changed) return report(changed.error());
+  const Result<Answer> now = plan_on(arguments, *loaded);
+  if (!now) return report(now.error());
+  const Result<Answer> then = plan_on(arguments, *changed);
+  if (!then) return report(then.error());
+  arguments.common.json ? print_json(*now, *then) : print_text(*now, *then);
+  return 0;
+}
+
+}  // namespace
+
+void add_what_if_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("what-if", "What a changed machine would bring, planned anew");
+  command->footer("Example: tutti what-if graph.json --machine p100-4 --add gpu");
+  auto arguments = std::make_shared<WhatIfArguments>();
+  arguments->inputs.add_to(*command);
+  arguments->model.add_to(*command);
+  arguments->common.add_to(*command);
+  arguments->search.add_to(*command);
+  command->add_option("--add", arguments->add, "One more device like this one (a name or a kind)")
+      ->delimiter(',');
+  command
+      ->add_option("--remove", arguments->remove, "Without this device (a name), or one of a kind")
+      ->delimiter(',');
+  const auto positive = [](const std::string& text) {
+    double number = 0;
+    const bool good = CLI::detail::lexical_cast(text, number) && number >= 1e-6 && number <= 1e6;
+    return good ? std::string() : "must be a number from 0.000001 to 1000000";
+  };
+  command->add_option("--bandwidth", arguments->bandwidth, "Every link this many times as wide")
+      ->check(positive);
+  command
+      ->add_option("--memory", arguments->memory, "Every device's memory this many times as large")
+      ->check(positive);
+  command->callback([arguments, &exit_code] { exit_code = run_what_if(*arguments); });
+}
+
+}  // namespace tutti
