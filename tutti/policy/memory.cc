@@ -22,13 +22,18 @@ Error no_room_for(const State& state, OpId op) {
   for (const DeviceId device : problem.devices_for(op)) {
     if (state.memory_left(device) > state.memory_left(roomiest)) roomiest = device;
   }
+  if (const int group = problem.colocation_group(op); group >= 0) {
+    for (const OpId member : problem.members(group)) {
+      if (state.placement(member).valid()) roomiest = state.placement(member);
+    }
+  }
   return infeasible(
       fmt::format("op '{}' works on {} but fits on no device it may use: the roomiest, '{}', has "
-                  "{} left of {}; "
-                  "allow more memory or devices",
+                  "{} left of {}, {} bytes too few; allow more memory or devices",
                   problem.graph.op_name(op), bytes_to_text(working_set_bytes(problem.graph, op)),
                   problem.machine.device(roomiest).name, bytes_to_text(state.memory_left(roomiest)),
-                  bytes_to_text(problem.memory_limit(problem.machine.memory_of(roomiest)))));
+                  bytes_to_text(problem.memory_limit(problem.machine.memory_of(roomiest))),
+                  working_set_bytes(problem.graph, op) - state.memory_left(roomiest)));
 }
 
 Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& placement) {

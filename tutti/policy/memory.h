@@ -10,7 +10,8 @@
 
 namespace tutti {
 
-// The sentence for a ready op that fits on no device: the roomiest one and how many bytes lack.
+// The sentence for a ready op that fits on no device: the roomiest one and how many bytes lack, if
+// none of its operands is there yet.
 Error no_room_for(const State& state, OpId op);
 
 // Fails (infeasible) if the weights read in some memory and the largest op placed there exceed its
