@@ -1,0 +1,23 @@
+// Minimum cut: the graph is cut into one part for each device so that the transfers between parts
+// are least and each part holds its device's share of the work, by speed. METIS does the cutting
+// (Karypis, Kumar 1998); docs/adr/0007-metis.md says why. Parts of equally fast devices are then
+// exchanged so that those that talk most are close.
+//
+// It knows nothing of time: two ops that follow each other may be given to two devices, and two
+// that could run at once to one. Absent from the registry when tutti was built without METIS.
+
+#ifndef TUTTI_POLICY_HEURISTIC_MIN_CUT_H_
+#define TUTTI_POLICY_HEURISTIC_MIN_CUT_H_
+
+#include "tutti/plan/policy.h"
+
+namespace tutti {
+
+class MinCut : public Planner {
+ public:
+  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_HEURISTIC_MIN_CUT_H_
