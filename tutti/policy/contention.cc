@@ -84,6 +84,11 @@ Duration ContentionSchedule::finish_on(OpId op, DeviceId device) {
   return best_slot(op, device, ready).start + problem_.costs.run_time(op, device);
 }
 
+Duration ContentionSchedule::least_finish_on(OpId op, DeviceId device) const {
+  return best_slot(op, device, draft_.arrival(op, device)).start +
+         problem_.costs.run_time(op, device);
+}
+
 void ContentionSchedule::place(OpId op, DeviceId device) {
   const Slot slot = best_slot(op, device, arrival(op, device, Mode::book));
   slots_[static_cast<size_t>(slot.index)].add(slot.start, problem_.costs.run_time(op, device));

@@ -28,6 +28,9 @@ class ContentionSchedule {
   // When this ready op would finish on a device.
   Duration finish_on(OpId op, DeviceId device);
 
+  // No later than finish_on, and sooner worked out: as if its transfers met no others.
+  Duration least_finish_on(OpId op, DeviceId device) const;
+
   // Books the op's transfers and its time. Takes any device that can run it: a caller that must
   // obey memory chooses from devices_for.
   void place(OpId op, DeviceId device);

@@ -57,6 +57,22 @@ Duration LinkQueues::common_start(const Hop& hop, Duration ready, Duration lengt
   return start;
 }
 
+Duration LinkQueues::shared_end(ChannelId channel, int64_t bytes, Duration ready) const {
+  const Lane& lane = lanes_[static_cast<size_t>(lane_begin_[channel.index])];
+  const Duration from = lane.round == round_ ? std::max(ready, lane.attempted_until) : ready;
+  return lane.booked.end_of_fill(from, time_of_all(machine_.channel(channel), bytes));
+}
+
+void LinkQueues::take_share(ChannelId channel, int64_t bytes, Duration ready, Mode mode) {
+  Lane& lane = lanes_[static_cast<size_t>(lane_begin_[channel.index])];
+  if (mode == Mode::book) {
+    lane.booked.fill(ready, time_of_all(machine_.channel(channel), bytes));
+    return;
+  }
+  lane.attempted_until = shared_end(channel, bytes, ready);
+  lane.round = round_;
+}
+
 void LinkQueues::take(const Found& found, Duration length, Mode mode) {
   Lane& lane = lanes_[static_cast<size_t>(found.lane)];
   if (mode == Mode::book) {
@@ -75,8 +91,7 @@ Duration LinkQueues::hop_end(const Hop& hop, int64_t bytes, Duration ready, Mode
     start = common_start(hop, start, length);
     Duration end = start + alone;
     for (const ChannelId channel : hop.shared) {
-      const Duration share = time_of_all(machine_.channel(channel), bytes);
-      end = std::max(end, find(channel, start + hop.latency, share).start + share);
+      end = std::max(end, shared_end(channel, bytes, start + hop.latency));
     }
     if (end - start <= length) break;
     length = end - start;
@@ -86,10 +101,7 @@ Duration LinkQueues::hop_end(const Hop& hop, int64_t bytes, Duration ready, Mode
   for (const ChannelId channel : hop.channels) {
     const auto sharing = sharing_[static_cast<size_t>(channel.index)];
     if (sharing == Sharing::exclusive) take(find(channel, start, length), length, mode);
-    if (sharing == Sharing::shared && bytes > 0) {
-      const Duration share = time_of_all(machine_.channel(channel), bytes);
-      take(find(channel, start + hop.latency, share), share, mode);
-    }
+    if (sharing == Sharing::shared) take_share(channel, bytes, start + hop.latency, mode);
   }
   return start + length;
 }

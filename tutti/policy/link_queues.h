@@ -47,6 +47,9 @@ class LinkQueues {
   Found find(ChannelId channel, Duration ready, Duration length) const;
   Duration common_start(const Hop& hop, Duration ready, Duration length) const;
   void take(const Found& found, Duration length, Mode mode);
+  // The same for a channel that divides its bandwidth: bytes go through in whatever time is left.
+  Duration shared_end(ChannelId channel, int64_t bytes, Duration ready) const;
+  void take_share(ChannelId channel, int64_t bytes, Duration ready, Mode mode);
 
   const Machine& machine_;
   uint64_t round_ = 1;

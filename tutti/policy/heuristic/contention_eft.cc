@@ -1,5 +1,7 @@
 #include "tutti/policy/heuristic/contention_eft.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/random.h"
@@ -42,21 +44,33 @@ class EarliestFinish {
     if (!in_team_.empty()) candidates_.swap(in_team_);
   }
 
+  // Devices come by the least they could reach, so that the others need not be looked at once that
+  // is beyond the best.
   DeviceId earliest(OpId op) {
+    by_least_.clear();
+    for (const DeviceId device : candidates_) {
+      by_least_.emplace_back(schedule_.least_finish_on(op, device), device);
+    }
+    std::sort(by_least_.begin(), by_least_.end());
     DeviceId best{};
     Duration best_finish = kNever;
     uint64_t ties = 1;
-    for (const DeviceId device : candidates_) {
+    for (const auto& [least, device] : by_least_) {
+      if (least > best_finish) break;
       const Duration finish = schedule_.finish_on(op, device);
       if (finish < best_finish) {
         best_finish = finish;
         best = device;
         ties = 1;
-      } else if (finish == best_finish && options_.seed && rng_.below(++ties) == 0) {
+      } else if (finish == best_finish && wins_tie(device, best, ++ties)) {
         best = device;
       }
     }
     return best;
+  }
+
+  bool wins_tie(DeviceId device, DeviceId other, uint64_t ties) {
+    return options_.seed ? rng_.below(ties) == 0 : device < other;
   }
 
   ContentionSchedule schedule_;
@@ -64,6 +78,7 @@ class EarliestFinish {
   Rng rng_;
   std::vector<DeviceId> candidates_;
   std::vector<DeviceId> in_team_;
+  std::vector<std::pair<Duration, DeviceId>> by_least_;
 };
 
 }  // namespace

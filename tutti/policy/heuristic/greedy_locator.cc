@@ -51,8 +51,10 @@ class Sites {
 
  private:
   double work(OpId op, DeviceId device) const {
-    return by_flops_ ? problem_.graph.flops(op)
-                     : static_cast<double>(problem_.costs.run_time(op, device).count());
+    const auto time = static_cast<double>(problem_.costs.run_time(op, device).count());
+    const auto least = static_cast<double>(problem_.costs.least_run_time(op).count());
+    if (!by_flops_) return time;
+    return problem_.graph.flops(op) * (least > 0 ? time / least : 1);
   }
 
   double moved_to(OpId op, DeviceId device) const {

@@ -3,9 +3,10 @@
 // site least, where a site's cost is the flops done there plus 1000 flops for each byte brought
 // there. Graph inputs are free everywhere.
 //
-// We depart from it in two ways. It weighs all ways to aggregate one output block at once; we see
-// ops, not blocks, and place each by itself. Where ops have no flops (times were measured), run and
-// transfer times take the place of flops and bytes.
+// We depart from it in three ways. It weighs all ways to aggregate one output block at once; we see
+// ops, not blocks, and place each by itself. Its sites are equal; here a flop counts as many times
+// as the device is slower than the fastest for that op. Where ops have no flops (times were
+// measured), run and transfer times take the place of flops and bytes.
 
 #ifndef TUTTI_POLICY_HEURISTIC_GREEDY_LOCATOR_H_
 #define TUTTI_POLICY_HEURISTIC_GREEDY_LOCATOR_H_

@@ -3,8 +3,10 @@
 // (Karypis, Kumar 1998); docs/adr/0007-metis.md says why. Parts of equally fast devices are then
 // exchanged so that those that talk most are close.
 //
-// It knows nothing of time: two ops that follow each other may be given to two devices, and two
-// that could run at once to one. Absent from the registry when tutti was built without METIS.
+// A cut knows nothing of time: it may give ops that could run at once to one device. So the graph
+// is also cut with the work even in each of 2, 4 and 8 bands of time (multi-constraint
+// partitioning, Karypis, Kumar 1998b), and the plan of the least estimated makespan is taken;
+// provenance.note says which. Absent from the registry when tutti was built without METIS.
 
 #ifndef TUTTI_POLICY_HEURISTIC_MIN_CUT_H_
 #define TUTTI_POLICY_HEURISTIC_MIN_CUT_H_
