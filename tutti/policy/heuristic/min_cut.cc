@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tutti/base/mutex.h"
@@ -20,11 +21,11 @@ namespace {
 
 // METIS counts in 32 bits; the sums of all weights must stay well below.
 constexpr double kMostWeight = 5e8;
-constexpr idx_t kMostForBisection = 8;  // parts; the manual's advice
-constexpr int kMostExchangeRounds = 20;
-constexpr size_t kMostDevicesToExchange = 64;
-// METIS finds bands hard to keep even when there are many; finer ones gained nothing.
-constexpr idx_t kBands[] = {1, 2, 4, 8};
+constexpr double kLeastShare = 1e-3;  // of the work, for devices that can do next to none
+// How many bands of time are tried. Large graphs gain by many, but each try takes a second.
+constexpr idx_t kBands[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+constexpr idx_t kBandsOfLarge[] = {1, 4, 16};
+constexpr int32_t kSmallGraph = 2000;
 
 // The graph as METIS wants it: undirected, ops of one colocation group as one, edges merged.
 struct CutGraph {
@@ -129,127 +130,115 @@ void join_ops(const Problem& problem, CutGraph& cut) {
 // other's numbers.
 Mutex metis_mutex;  // NOLINT: guards a global that is not ours
 
-// `share` is by part x band.
-Result<std::vector<idx_t>> cut_into(CutGraph& cut, std::vector<real_t> share, uint64_t seed) {
-  idx_t ops = cut.size();
-  idx_t constraints = cut.bands;
-  idx_t parts = static_cast<idx_t>(share.size()) / constraints;
-  std::vector<idx_t> part_of(static_cast<size_t>(ops), 0);
-  if (parts == 1) return part_of;
-  if (ops <= parts) {  // METIS expects more to divide
-    std::iota(part_of.begin(), part_of.end(), 0);
-    return part_of;
-  }
-  idx_t cost = 0;
-  std::vector<idx_t> options(METIS_NOPTIONS);
-  METIS_SetDefaultOptions(options.data());
-  options[METIS_OPTION_SEED] = static_cast<idx_t>(seed & 0x7fffffff);
-  const MutexLock lock(metis_mutex);
-  auto* const partition =
-      parts <= kMostForBisection ? METIS_PartGraphRecursive : METIS_PartGraphKway;
-  const int status = partition(&ops, &constraints, cut.begin.data(), cut.neighbour.data(),
-                               cut.weight.data(), nullptr, cut.edge_weight.data(), &parts,
-                               share.data(), nullptr, options.data(), &cost, part_of.data());
-  if (status != METIS_OK) return failed(fmt::format("METIS gave up with status {}", status));
-  return part_of;
-}
-
-std::vector<real_t> shares_of(const std::vector<double>& speed, idx_t bands) {
-  std::vector<double> share;
-  const double all = std::accumulate(speed.begin(), speed.end(), 0.0);
-  for (const double s : speed) share.push_back(all > 0 ? std::max(s / all, 1e-3) : 1.0);
-  const double sum = std::accumulate(share.begin(), share.end(), 0.0);
-  std::vector<real_t> by_band;
-  for (const double s : share) {
-    by_band.insert(by_band.end(), static_cast<size_t>(bands), static_cast<real_t>(s / sum));
-  }
-  return by_band;
-}
-
-// Which device gets which part: at first its own, then exchanged between equally fast ones as long
-// as that brings parts closer to those they exchange most with.
-class Neighbours {
+// Halves ops and devices together, until one device is left or no more ops than devices. METIS
+// could make many parts by itself, but prints to standard output when one of them stays empty.
+class Halving {
  public:
-  Neighbours(const Problem& problem, const CutGraph& cut, const std::vector<idx_t>& part_of)
-      : problem_(problem), size_(static_cast<size_t>(problem.machine.size())) {
-    traffic_.assign(size_ * size_, 0);
-    for (const OpId op : problem.graph.ops()) {
-      for (const EdgeId edge : problem.graph.edges(op)) {
-        const OpId producer = problem.graph.edge_from(edge);
-        if (!producer.valid()) continue;
-        const auto from =
-            static_cast<size_t>(part_of[static_cast<size_t>(cut.of_op[producer.index])]);
-        const auto to = static_cast<size_t>(part_of[static_cast<size_t>(cut.of_op[op.index])]);
-        const auto bytes = static_cast<double>(problem.graph.bytes(problem.graph.edge_value(edge)));
-        traffic_[from * size_ + to] += bytes;
-        traffic_[to * size_ + from] += bytes;
-      }
-    }
-    device_of_.resize(size_);
-    std::iota(device_of_.begin(), device_of_.end(), size_t{0});
-  }
+  Halving(const CutGraph& cut, const std::vector<double>& speed, uint64_t seed)
+      : cut_(cut),
+        speed_(speed),
+        seed_(seed),
+        local_(static_cast<size_t>(cut.size()), -1),
+        device_of_(static_cast<size_t>(cut.size())) {}
 
-  std::vector<size_t> device_of_part(const std::vector<double>& speed) {
-    for (int round = 0; round < kMostExchangeRounds && exchange_round(speed); ++round) {
-    }
-    return device_of_;
+  // By op of the cut graph. Devices that stand together in `devices` are told apart last, so they
+  // get the parts that exchange most.
+  Result<std::vector<DeviceId>> divide(std::span<const DeviceId> devices) {
+    std::vector<idx_t> all(static_cast<size_t>(cut_.size()));
+    std::iota(all.begin(), all.end(), 0);
+    if (Result<void> done = divide(all, devices); !done) return done.error();
+    return std::move(device_of_);
   }
 
  private:
-  double ns_per_byte(size_t from, size_t to) const {
-    const Machine& machine = problem_.machine;
-    const Route* route = machine.route(machine.memory_of(DeviceId{static_cast<int32_t>(from)}),
-                                       machine.memory_of(DeviceId{static_cast<int32_t>(to)}));
-    double sum = 0;
-    for (const Hop& hop : route->hops) sum += hop.ns_per_byte;
-    return sum;
-  }
-
-  double cost_of(size_t part) const {
-    double cost = 0;
-    for (size_t other = 0; other < size_; ++other) {
-      if (other == part) continue;
-      cost += traffic_[part * size_ + other] * ns_per_byte(device_of_[part], device_of_[other]);
-    }
-    return cost;
-  }
-
-  bool exchange_round(const std::vector<double>& speed) {
-    bool better = false;
-    for (size_t a = 0; a < size_; ++a) {
-      for (size_t b = a + 1; b < size_; ++b) {
-        if (speed[device_of_[a]] != speed[device_of_[b]]) continue;
-        const double before = cost_of(a) + cost_of(b);
-        std::swap(device_of_[a], device_of_[b]);
-        if (cost_of(a) + cost_of(b) < before * (1 - 1e-9)) {
-          better = true;
-        } else {
-          std::swap(device_of_[a], device_of_[b]);
-        }
+  Result<void> divide(const std::vector<idx_t>& ops, std::span<const DeviceId> devices) {
+    if (devices.size() == 1 || ops.size() <= devices.size()) {
+      for (size_t i = 0; i < ops.size(); ++i) {
+        device_of_[static_cast<size_t>(ops[i])] = devices[i % devices.size()];
       }
+      return {};
     }
-    return better;
+    const size_t middle = (devices.size() + 1) / 2;
+    const auto first = devices.first(middle);
+    const auto second = devices.subspan(middle);
+    const Result<std::vector<idx_t>> side = bisect(ops, share_of(first, second));
+    if (!side) return side.error();
+    std::vector<idx_t> parts[2];
+    for (size_t i = 0; i < ops.size(); ++i) {
+      parts[static_cast<size_t>((*side)[i])].push_back(ops[i]);
+    }
+    if (Result<void> done = divide(parts[0], first); !done) return done;
+    return divide(parts[1], second);
   }
 
-  const Problem& problem_;
-  size_t size_;
-  std::vector<double> traffic_;  // by part x part
-  std::vector<size_t> device_of_;
+  double share_of(std::span<const DeviceId> first, std::span<const DeviceId> second) const {
+    double sums[2] = {0, 0};
+    for (const DeviceId device : first) sums[0] += speed_[device.index];
+    for (const DeviceId device : second) sums[1] += speed_[device.index];
+    return std::clamp(sums[0] / std::max(sums[0] + sums[1], 1e-12), kLeastShare, 1 - kLeastShare);
+  }
+
+  // The side of each op, 0 or 1.
+  Result<std::vector<idx_t>> bisect(const std::vector<idx_t>& ops, double share) {
+    CutGraph part = part_of(ops);
+    auto count = static_cast<idx_t>(ops.size());
+    idx_t bands = cut_.bands;
+    idx_t sides = 2;
+    idx_t cost = 0;
+    std::vector<real_t> shares(static_cast<size_t>(bands), static_cast<real_t>(share));
+    shares.insert(shares.end(), static_cast<size_t>(bands), static_cast<real_t>(1 - share));
+    std::vector<idx_t> options(METIS_NOPTIONS);
+    METIS_SetDefaultOptions(options.data());
+    options[METIS_OPTION_SEED] = static_cast<idx_t>(seed_ & 0x7fffffff);
+    std::vector<idx_t> side(ops.size(), 0);
+    const MutexLock lock(metis_mutex);
+    const int status =
+        METIS_PartGraphRecursive(&count, &bands, part.begin.data(), part.neighbour.data(),
+                                 part.weight.data(), nullptr, part.edge_weight.data(), &sides,
+                                 shares.data(), nullptr, options.data(), &cost, side.data());
+    if (status != METIS_OK) return failed(fmt::format("METIS gave up with status {}", status));
+    return side;
+  }
+
+  // These ops and the edges among them.
+  CutGraph part_of(const std::vector<idx_t>& ops) {
+    CutGraph part;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      local_[static_cast<size_t>(ops[i])] = static_cast<idx_t>(i);
+    }
+    part.begin.push_back(0);
+    const auto bands = static_cast<size_t>(cut_.bands);
+    for (const idx_t op : ops) {
+      const auto at = static_cast<size_t>(op);
+      for (auto e = static_cast<size_t>(cut_.begin[at]);
+           e < static_cast<size_t>(cut_.begin[at + 1]); ++e) {
+        const idx_t other = local_[static_cast<size_t>(cut_.neighbour[e])];
+        if (other < 0) continue;
+        part.neighbour.push_back(other);
+        part.edge_weight.push_back(cut_.edge_weight[e]);
+      }
+      part.begin.push_back(static_cast<idx_t>(part.neighbour.size()));
+      const auto weight = cut_.weight.begin() + static_cast<int64_t>(at * bands);
+      part.weight.insert(part.weight.end(), weight, weight + static_cast<int64_t>(bands));
+    }
+    for (const idx_t op : ops) local_[static_cast<size_t>(op)] = -1;
+    return part;
+  }
+
+  const CutGraph& cut_;
+  const std::vector<double>& speed_;
+  uint64_t seed_;
+  std::vector<idx_t> local_;  // by op of the cut graph: its index in the part at hand, or -1
+  std::vector<DeviceId> device_of_;
 };
 
-Result<Plan> plan_cut(const Problem& problem, CutGraph& cut, const std::vector<double>& speed,
-                      uint64_t seed) {
-  const Result<std::vector<idx_t>> part_of = cut_into(cut, shares_of(speed, cut.bands), seed);
-  if (!part_of) return part_of.error();
-  std::vector<size_t> device_of(speed.size());
-  std::iota(device_of.begin(), device_of.end(), size_t{0});
-  if (speed.size() <= kMostDevicesToExchange) {
-    device_of = Neighbours(problem, cut, *part_of).device_of_part(speed);
-  }
+Result<Plan> plan_cut(const Problem& problem, const CutGraph& cut, const std::vector<double>& speed,
+                      std::span<const DeviceId> devices, uint64_t seed) {
+  const Result<std::vector<DeviceId>> device_of = Halving(cut, speed, seed).divide(devices);
+  if (!device_of) return device_of.error();
   Placement placement(problem);
   for (const OpId op : problem.graph.ops()) {
-    const auto part = static_cast<size_t>((*part_of)[static_cast<size_t>(cut.of_op[op.index])]);
-    placement.put_near(op, DeviceId{static_cast<int32_t>(device_of[part])});
+    placement.put_near(op, (*device_of)[static_cast<size_t>(cut.of_op[op.index])]);
   }
   return placement.to_plan();
 }
@@ -258,13 +247,15 @@ Result<Plan> plan_cut(const Problem& problem, CutGraph& cut, const std::vector<d
 
 Result<Plan> MinCut::plan(const Problem& problem, const Budget& /*budget*/, uint64_t seed) {
   const std::vector<double> speed = device_speeds(problem);
+  const std::vector<DeviceId> devices = devices_by_speed_and_closeness(problem, speed);
   CutGraph cut;
   number_ops(problem, cut);
   join_ops(problem, cut);
   std::optional<Result<Plan>> best;
-  for (const idx_t bands : kBands) {
+  const bool small = problem.graph.size() <= kSmallGraph;
+  for (const idx_t bands : small ? std::span<const idx_t>(kBands) : kBandsOfLarge) {
     weigh_ops(problem, bands, cut);
-    Result<Plan> plan = plan_cut(problem, cut, speed, seed);
+    Result<Plan> plan = plan_cut(problem, cut, speed, devices, seed);
     if (plan) plan->provenance.note = fmt::format("work even in each of {} bands of time", bands);
     const bool better =
         !best || (plan && (!*best || plan->planned_makespan < (*best)->planned_makespan));
