@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-ContentionSchedule::ContentionSchedule(const Problem& problem)
-    : problem_(problem), draft_(problem), links_(problem.machine) {
+ContentionSchedule::ContentionSchedule(const Problem& problem, double memory_share)
+    : problem_(problem), draft_(problem, memory_share), links_(problem.machine) {
   for (const DeviceId device : problem.machine.devices()) {
     slot_begin_.push_back(static_cast<int>(slots_.size()));
     slots_.resize(slots_.size() + static_cast<size_t>(problem.machine.device(device).slots));

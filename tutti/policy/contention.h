@@ -19,8 +19,8 @@ namespace tutti {
 
 class ContentionSchedule {
  public:
-  // Keeps a reference to the problem.
-  explicit ContentionSchedule(const Problem& problem);
+  // Keeps a reference to the problem. memory_share is as in Draft.
+  explicit ContentionSchedule(const Problem& problem, double memory_share = 1);
 
   // Where a ready op may go now; empty only if memory is short.
   std::span<const DeviceId> devices_for(OpId op) const { return draft_.devices_for(op); }

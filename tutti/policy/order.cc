@@ -171,36 +171,10 @@ bool has_readers(const Graph& graph, OpId op) {
   return false;
 }
 
-// Finish what is started: from each last op back through its operands, every op right after what
-// it needs.
 Priorities depth_first(const Problem& problem, PlacementView /*placement*/) {
-  const Graph& graph = problem.graph;
-  Priorities priority(static_cast<size_t>(graph.size()), -1);
-  std::vector<bool> seen(static_cast<size_t>(graph.size()), false);
+  Priorities priority(static_cast<size_t>(problem.graph.size()));
   int64_t turn = 0;
-  struct Visit {
-    OpId op;
-    size_t next_operand;
-  };
-  std::vector<Visit> path;
-  for (const OpId root : graph.topological_order()) {
-    if (has_readers(graph, root)) continue;
-    seen[static_cast<size_t>(root.index)] = true;
-    path.push_back({root, 0});
-    while (!path.empty()) {
-      const OpId op = path.back().op;
-      const auto operands = graph.operands(op);
-      if (path.back().next_operand == operands.size()) {
-        priority[op.index] = turn++;
-        path.pop_back();
-        continue;
-      }
-      const OpId producer = graph.producer(operands[path.back().next_operand++]);
-      if (!producer.valid() || seen[static_cast<size_t>(producer.index)]) continue;
-      seen[static_cast<size_t>(producer.index)] = true;
-      path.push_back({producer, 0});
-    }
-  }
+  for (const OpId op : depth_first_order(problem.graph)) priority[op.index] = turn++;
   return priority;
 }
 
@@ -273,6 +247,36 @@ std::vector<Duration> placed_b_levels(const Problem& problem, PlacementView plac
     }
   }
   return level;
+}
+
+std::vector<OpId> depth_first_order(const Graph& graph) {
+  std::vector<OpId> order;
+  order.reserve(static_cast<size_t>(graph.size()));
+  std::vector<bool> seen(static_cast<size_t>(graph.size()), false);
+  struct Visit {
+    OpId op;
+    size_t next_operand;
+  };
+  std::vector<Visit> path;
+  for (const OpId root : graph.topological_order()) {
+    if (has_readers(graph, root)) continue;
+    seen[static_cast<size_t>(root.index)] = true;
+    path.push_back({root, 0});
+    while (!path.empty()) {
+      const OpId op = path.back().op;
+      const auto operands = graph.operands(op);
+      if (path.back().next_operand == operands.size()) {
+        order.push_back(op);
+        path.pop_back();
+        continue;
+      }
+      const OpId producer = graph.producer(operands[path.back().next_operand++]);
+      if (!producer.valid() || seen[static_cast<size_t>(producer.index)]) continue;
+      seen[static_cast<size_t>(producer.index)] = true;
+      path.push_back({producer, 0});
+    }
+  }
+  return order;
 }
 
 Plan reordered(const Problem& problem, const Plan& plan, const OrderRule& rule) {

@@ -33,6 +33,10 @@ std::span<const OrderRule> order_rules();
 // run times on the ops' devices, and transfers where an edge crosses from memory to memory.
 std::vector<Duration> placed_b_levels(const Problem& problem, PlacementView placement);
 
+// Every op right after what it needs, from each last op back through its operands: finish what is
+// started.
+std::vector<OpId> depth_first_order(const Graph& graph);
+
 // The plan with its ops where they are, and priorities by the rule. It has no timeline: that was
 // the old order's.
 Plan reordered(const Problem& problem, const Plan& plan, const OrderRule& rule);

@@ -15,8 +15,10 @@ namespace {
 
 class EarliestFinish {
  public:
-  EarliestFinish(const Problem& problem, const ContentionEftOptions& options)
-      : schedule_(problem), options_(options), rng_(Rng(options.seed.value_or(0)).split(1)) {}
+  EarliestFinish(const Problem& problem, const ContentionEftOptions& options, double memory_share)
+      : schedule_(problem, memory_share),
+        options_(options),
+        rng_(Rng(options.seed.value_or(0)).split(1)) {}
 
   // False if memory leaves the op no device.
   bool place(OpId op) {
@@ -81,20 +83,26 @@ class EarliestFinish {
   std::vector<std::pair<Duration, DeviceId>> by_least_;
 };
 
-}  // namespace
-
-Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& options) {
-  const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
+std::optional<Plan> plan_in_share(const Problem& problem, const ContentionEftOptions& options,
+                                  const std::vector<double>& rank, double memory_share) {
   std::vector<uint64_t> tie;
   if (options.seed) {
     Rng rng = Rng(*options.seed).split(0);
     for (size_t i = 0; i < rank.size(); ++i) tie.push_back(rng.next());
   }
-  EarliestFinish earliest_finish(problem, options);
+  EarliestFinish earliest_finish(problem, options, memory_share);
   for (ReadyQueue ready(problem.graph, rank, std::move(tie)); !ready.empty();) {
-    if (!earliest_finish.place(ready.pop())) return plan_in_tight_memory(problem);
+    if (!earliest_finish.place(ready.pop())) return std::nullopt;
   }
   return earliest_finish.to_plan();
+}
+
+}  // namespace
+
+Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& options) {
+  const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
+  return plan_with_room(problem,
+                        [&](double share) { return plan_in_share(problem, options, rank, share); });
 }
 
 }  // namespace tutti

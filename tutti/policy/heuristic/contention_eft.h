@@ -21,8 +21,8 @@ struct ContentionEftOptions {
   const Teams* teams = nullptr;    // none: every op may use all its devices
 };
 
-// Obeys memory; where this order of ops finds no room it falls back on tight_memory.h, which knows
-// no teams. Fails (infeasible) if that finds none either.
+// Obeys memory as plan_with_room does (tight_memory.h), whose last resort knows no teams. Fails
+// (infeasible) if that finds no room.
 Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& options);
 
 class ContentionEft : public Planner {

@@ -1,6 +1,7 @@
 #include "tutti/policy/heuristic/etf.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <tuple>
 
@@ -44,11 +45,11 @@ struct Offer {
 
 class EtfQueue {
  public:
-  EtfQueue(const Problem& problem, const EtfOptions& options)
+  EtfQueue(const Problem& problem, const EtfOptions& options, double memory_share)
       : problem_(problem),
         options_(options),
         rank_(upward_ranks(problem, EdgeWeight::distinct_pairs)),
-        draft_(problem),
+        draft_(problem, memory_share),
         waiting_(static_cast<size_t>(problem.machine.size())),
         startable_(static_cast<size_t>(problem.machine.size())),
         reserved_for_(static_cast<size_t>(problem.machine.size())),
@@ -59,19 +60,17 @@ class EtfQueue {
     for (const OpId op : draft_.ready()) add_ready(op);
   }
 
-  Result<Plan> run() {
+  // None if memory leaves some op no device.
+  std::optional<Plan> run() {
     while (!draft_.complete()) {
       const Offer offer = best_offer();
       if (offer.op.valid()) {
         place(offer);
       } else if (!retry()) {
-        return plan_in_tight_memory(problem_);
+        return std::nullopt;
       }
     }
-    Plan plan = draft_.to_plan();
-    if (options_.memory) return plan;
-    if (Result<void> room = require_room(problem_, plan.placement); !room) return room.error();
-    return plan;
+    return draft_.to_plan();
   }
 
  private:
@@ -235,7 +234,13 @@ class EtfQueue {
 }  // namespace
 
 Result<Plan> earliest_task_first(const Problem& problem, const EtfOptions& options) {
-  return EtfQueue(problem, options).run();
+  if (options.memory) {
+    return plan_with_room(problem,
+                          [&](double share) { return EtfQueue(problem, options, share).run(); });
+  }
+  const std::optional<Plan> plan = EtfQueue(problem, options, 1).run();
+  if (Result<void> room = require_room(problem, plan->placement); !room) return room.error();
+  return *plan;
 }
 
 }  // namespace tutti

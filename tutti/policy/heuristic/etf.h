@@ -17,7 +17,7 @@
 namespace tutti {
 
 struct EtfOptions {
-  // Pairs without room for the op are left out, and tight_memory.h helps where none is left.
+  // Pairs without room for the op are left out, and plan_with_room helps (tight_memory.h).
   // Without it memory is looked at only in the end: a plan that does not fit is refused.
   bool memory = false;
   // By op: a reader that should follow it on the same device; may be empty. See m_sct.h.

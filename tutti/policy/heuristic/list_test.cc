@@ -10,6 +10,7 @@
 #include "tutti/policy/link_queues.h"
 #include "tutti/policy/ranks.h"
 #include "tutti/policy/testing.h"
+#include "tutti/policy/tight_memory.h"
 
 namespace tutti {
 namespace {
@@ -134,6 +135,24 @@ TEST(MemoryAware, PoliciesFinishWhatIsStartedWhenMemoryIsTight) {
     ASSERT_TRUE(plan) << policy << ": " << plan.error().message;
     EXPECT_EQ(plan->planned_makespan, Duration(75)) << policy;
   }
+}
+
+TEST(MemoryAware, PlansAreRehearsedWithValuesSentAhead) {
+  // a makes 100 bytes for b and c, which run one after the other on the second device; until c has
+  // run the copy stays there beside what b and c make.
+  const World world(graph_of_ops({op_json("a", 10, {}, {}, R"(,"outputs":[{"bytes":100}])"),
+                                  op_json("b", 10, {"a"}, {}, R"(,"outputs":[{"bytes":30}])"),
+                                  op_json("c", 10, {"a"}, {}, R"(,"outputs":[{"bytes":30}])")}),
+                    machine_from(R"({"schema_version":1,"name":"m","device":[
+      {"name":"x","kind":"d","memory_bytes":150},{"name":"y","kind":"d","memory_bytes":150}],
+      "link":[{"name":"l","between":["x","y"]}]})"));
+  Plan plan;
+  plan.placement = {DeviceId{0}, DeviceId{1}, DeviceId{1}};
+  plan.start = {Duration(0), Duration(10), Duration(20)};
+  plan.finish = {Duration(10), Duration(20), Duration(30)};
+  EXPECT_EQ(bytes_over_in_rehearsal(*world.problem, plan), 10);
+  plan.placement[2] = DeviceId{0};
+  EXPECT_EQ(bytes_over_in_rehearsal(*world.problem, plan), 0);
 }
 
 // One op makes eight values of 100 MB, each read by an op of 5 ms; one takes 8.7 ms to travel.
