@@ -82,7 +82,7 @@ Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& p
     if (limit == kUnlimitedBytes || weights[i] + largest[i] <= limit) continue;
     return infeasible(fmt::format(
         "this policy does not plan for memory, and its plan needs {} bytes more than memory '{}' "
-        "has; use a policy that does, such as critical_path, or allow more",
+        "has; use a policy that does, such as m_etf, or allow more",
         weights[i] + largest[i] - limit, problem.machine.memory(memory).name));
   }
   return {};

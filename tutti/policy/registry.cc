@@ -32,7 +32,7 @@ std::unique_ptr<Planner> make() {
 }
 
 PolicyEntry step_by_step(std::string name, std::string what, std::string source,
-                         MakePolicy make_policy) {
+                         const MakePolicy& make_policy) {
   return {.name = std::move(name),
           .what = std::move(what),
           .source = std::move(source),

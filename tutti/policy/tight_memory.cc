@@ -81,10 +81,25 @@ void add_changes_of(const Problem& problem, const Plan& plan, ValueId value,
   }
 }
 
+bool everything_fits_everywhere(const Problem& problem) {
+  if (!problem.has_memory_limits()) return true;
+  double all = 0;
+  for (const ValueId value : problem.graph.values()) {
+    all += static_cast<double>(problem.graph.bytes(value));
+  }
+  for (const OpId op : problem.graph.ops()) {
+    all += static_cast<double>(problem.graph.transient_bytes(op));
+  }
+  for (int32_t i = 0; i < problem.machine.memory_count(); ++i) {
+    if (all > static_cast<double>(problem.memory_limit(MemoryId{i}))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int64_t bytes_over_in_rehearsal(const Problem& problem, const Plan& plan) {
-  if (!problem.has_memory_limits()) return 0;
+  if (everything_fits_everywhere(problem)) return 0;
   std::vector<Change> changes;
   for (const ValueId value : problem.graph.values()) {
     add_changes_of(problem, plan, value, changes);
