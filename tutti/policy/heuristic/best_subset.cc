@@ -8,6 +8,11 @@
 #include "tutti/policy/places/subsets.h"
 
 namespace tutti {
+namespace {
+
+constexpr size_t kEverySize = 8;
+
+}  // namespace
 
 Result<Plan> BestSubset::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
   const std::vector<DeviceId> devices =
@@ -18,7 +23,7 @@ Result<Plan> BestSubset::plan(const Problem& problem, const Budget& /*budget*/, 
   std::optional<Result<Plan>> best;
   size_t taken = 0;
   while (taken < devices.size()) {
-    const size_t size = std::min(devices.size(), taken + std::max<size_t>(1, taken / 4));
+    const size_t size = std::min(devices.size(), taken < kEverySize ? taken + 1 : 2 * taken);
     for (; taken < size; ++taken) {
       teams.devices[0][static_cast<size_t>(devices[taken].index)] = true;
     }

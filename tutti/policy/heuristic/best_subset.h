@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-// Tries every size up to 8 devices, then about four sizes for each doubling. An op that may run on
-// none of the subset goes where it may.
+// Tries every size up to 8 devices, then 16, 32, and so on, and all. An op that may run on none of
+// the subset goes where it may.
 class BestSubset : public Planner {
  public:
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override;

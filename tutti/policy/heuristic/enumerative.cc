@@ -161,8 +161,7 @@ class Optimiser {
       solve_as_transport();
     } else {
       ++one_by_one_;
-      for (const OpId op : shards_) place_alone(op);
-      return;
+      divide_one_by_one();
     }
     for (size_t i = 0; i < shards_.size(); ++i) settle(shards_[i], device_of(i));
   }
@@ -248,6 +247,23 @@ class Optimiser {
     chosen_ = transport(cost, capacity_);
     for (size_t i = 0; i < shards_.size(); ++i) fetches_.place(shards_[i], device_of(i));
     for (int round = 0; round < kMostSwapRounds && swap_round(); ++round) {
+    }
+  }
+
+  // Each op where it costs least among the devices that may have more.
+  void divide_one_by_one() {
+    std::vector<int> left = capacity_;
+    for (size_t i = 0; i < shards_.size(); ++i) {
+      Duration best = kNever;
+      for (size_t d = 0; d < devices_.size(); ++d) {
+        if (left[d] == 0) continue;
+        const Duration cost = fetches_.time(shards_[i], devices_[d]);
+        if (cost >= best) continue;
+        best = cost;
+        chosen_[i] = static_cast<int>(d);
+      }
+      --left[static_cast<size_t>(chosen_[i])];
+      fetches_.place(shards_[i], device_of(i));
     }
   }
 

@@ -6,8 +6,8 @@
 //
 // Divisions are enumerated while there are at most 10^6 of them (and 10^7 steps in all). Beyond,
 // the cheapest is found as a transportation problem, which cannot see that two ops on one device
-// share an operand, and is then repaired by swaps with the true cost. provenance.note says how
-// often each was used.
+// share an operand, and is then repaired by swaps with the true cost; beyond 32 devices ops are
+// placed one by one. provenance.note says how often each was used.
 //
 // Departures: transfer time takes the place of bytes, and "evenly" means by run time, so that a
 // slow device gets fewer ops. In a graph without groups the ops of one kind and level stand for

@@ -147,6 +147,13 @@ TEST(Enumerative, SolvesLargeGroupsAsTransportationProblems) {
   EXPECT_NE(plan.provenance.note.find("2 as transportation problems"), std::string::npos);
 }
 
+TEST(Enumerative, StaysEvenOnManyDevices) {
+  const World world = two_groups(40, "uniform-40");
+  const Plan plan = must(plan_with("enumerative", *world.problem));
+  EXPECT_EQ(devices_used(plan), 40u);
+  EXPECT_EQ(crossings(world.graph, plan), 39);
+}
+
 TEST(Enumerative, GivesSlowDevicesLess) {
   std::vector<std::string> ops;
   for (int i = 0; i < 6; ++i) {
