@@ -19,6 +19,13 @@ if(PKG_CONFIG_FOUND)
   pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)
 endif()
 
+# Cuts graphs for the policy min_cut. Without it that policy does not exist.
+find_library(METIS_LIBRARY metis)
+find_path(METIS_INCLUDE metis.h)
+if(METIS_LIBRARY AND METIS_INCLUDE)
+  set(METIS_FOUND TRUE)
+endif()
+
 if(TUTTI_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -84,6 +84,9 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
 void print_text(const Problem& problem, const AutoResult& result, const Bounds& bounds,
                 std::optional<Duration> single) {
   fmt::print("{}\n", answer_line(result.plan.provenance.policy, result.makespan, bounds, single));
+  if (const std::string& note = result.plan.provenance.note; !note.empty()) {
+    fmt::print("  {}\n", note);
+  }
   std::vector<int64_t> ops(static_cast<size_t>(problem.machine.size()), 0);
   for (const DeviceId device : result.plan.placement) ++ops[static_cast<size_t>(device.index)];
   for (const DeviceId device : problem.machine.devices()) {

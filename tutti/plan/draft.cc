@@ -7,7 +7,8 @@
 
 namespace tutti {
 
-Draft::Draft(const Problem& problem) : problem_(problem) {
+Draft::Draft(const Problem& problem, double memory_share)
+    : problem_(problem), memory_share_(memory_share) {
   const Graph& graph = problem.graph;
   const auto ops = static_cast<size_t>(graph.size());
   missing_.assign(ops, 0);
@@ -94,7 +95,9 @@ int64_t Draft::memory_left(DeviceId device) const {
   if (memory_used_.empty()) return kUnlimitedBytes;
   const MemoryId memory = problem_.machine.memory_of(device);
   const int64_t limit = problem_.memory_limit(memory);
-  return limit == kUnlimitedBytes ? limit : limit - memory_used_[memory.index];
+  if (limit == kUnlimitedBytes) return limit;
+  return static_cast<int64_t>(static_cast<double>(limit) * memory_share_) -
+         memory_used_[memory.index];
 }
 
 // A value occupies the memory it is made in until its last reader is placed, and every other memory

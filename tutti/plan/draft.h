@@ -17,8 +17,9 @@ namespace tutti {
 
 class Draft : public State {
  public:
-  // Keeps a reference to the problem.
-  explicit Draft(const Problem& problem);
+  // Keeps a reference to the problem. A memory_share below 1 leaves the rest of every limited
+  // memory unused: a run overlaps more than a draft, so it may need more room.
+  explicit Draft(const Problem& problem, double memory_share = 1);
 
   const Problem& problem() const override { return problem_; }
   Duration now() const override { return Duration{0}; }
@@ -72,6 +73,7 @@ class Draft : public State {
   std::vector<Step> history_;
   Duration makespan_{0};
   // Memory, kept only where limits are enforced.
+  double memory_share_;
   std::vector<int64_t> memory_used_;       // by memory
   std::vector<int32_t> unplaced_readers_;  // by value: edges whose op is not placed yet
   std::vector<int32_t> readers_in_;        // by value x memory: edges placed there

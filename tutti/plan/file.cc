@@ -98,6 +98,7 @@ class PlanReader {
     provenance.policy = fields.text("policy", "");
     provenance.seed = read_seed(fields, "seed");
     provenance.evaluations = fields.integer("evaluations", {.fallback = 0});
+    provenance.note = fields.text("note", "");
     provenance.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
     provenance.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
     provenance.costs_fingerprint = read_fingerprint(fields, "costs_fingerprint");
@@ -182,6 +183,7 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   json.field("graph", problem.graph.name()).field("machine", problem.machine.name());
   json.field("policy", provenance.policy).field("seed", seed_text(provenance.seed));
   json.field("evaluations", provenance.evaluations);
+  if (!provenance.note.empty()) json.field("note", provenance.note);
   json.field("graph_fingerprint", fingerprint_text(provenance.graph_fingerprint));
   json.field("machine_fingerprint", fingerprint_text(provenance.machine_fingerprint));
   json.field("costs_fingerprint", fingerprint_text(provenance.costs_fingerprint));

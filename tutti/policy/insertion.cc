@@ -55,13 +55,17 @@ InsertionSchedule::Option InsertionSchedule::best_on(OpId op, DeviceId device) c
   return best;
 }
 
-InsertionSchedule::Option InsertionSchedule::best(OpId op) const {
+std::span<const DeviceId> InsertionSchedule::devices_for(OpId op) const {
   if (const int group = problem_.colocation_group(op); group >= 0) {
-    const DeviceId device = group_device_[static_cast<size_t>(group)];
-    if (device.valid()) return best_on(op, device);
+    const DeviceId& device = group_device_[static_cast<size_t>(group)];
+    if (device.valid()) return {&device, 1};
   }
+  return problem_.devices_for(op);
+}
+
+InsertionSchedule::Option InsertionSchedule::best(OpId op) const {
   Option best;
-  for (const DeviceId device : problem_.devices_for(op)) {
+  for (const DeviceId device : devices_for(op)) {
     const Option option = best_on(op, device);
     if (option.finish < best.finish) best = option;
   }

@@ -30,6 +30,9 @@ class InsertionSchedule {
   Option best_on(OpId op, DeviceId device) const;
   Option best(OpId op) const;
 
+  // Those the op may use: once an op of its colocation group is placed, only that one's.
+  std::span<const DeviceId> devices_for(OpId op) const;
+
   void place(OpId op, const Option& option);
 
   // Requires that every op is placed. Fails (infeasible) if memory does not hold the placement.

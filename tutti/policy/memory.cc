@@ -22,13 +22,33 @@ Error no_room_for(const State& state, OpId op) {
   for (const DeviceId device : problem.devices_for(op)) {
     if (state.memory_left(device) > state.memory_left(roomiest)) roomiest = device;
   }
+  if (const int group = problem.colocation_group(op); group >= 0) {
+    for (const OpId member : problem.members(group)) {
+      if (state.placement(member).valid()) roomiest = state.placement(member);
+    }
+  }
+  const Machine& machine = problem.machine;
+  const int64_t needed = working_set_bytes(problem.graph, op);
   return infeasible(
       fmt::format("op '{}' works on {} but fits on no device it may use: the roomiest, '{}', has "
-                  "{} left of {}; "
-                  "allow more memory or devices",
-                  problem.graph.op_name(op), bytes_to_text(working_set_bytes(problem.graph, op)),
-                  problem.machine.device(roomiest).name, bytes_to_text(state.memory_left(roomiest)),
-                  bytes_to_text(problem.memory_limit(problem.machine.memory_of(roomiest)))));
+                  "{} left of {}, "
+                  "{} bytes too few; allow more memory or devices",
+                  problem.graph.op_name(op), bytes_to_text(needed), machine.device(roomiest).name,
+                  bytes_to_text(state.memory_left(roomiest)),
+                  bytes_to_text(problem.memory_limit(machine.memory_of(roomiest))),
+                  needed - state.memory_left(roomiest)));
+}
+
+Error no_room_for(const State& state, OpId op, DeviceId device) {
+  const Problem& problem = state.problem();
+  const int64_t needed = working_set_bytes(problem.graph, op);
+  return infeasible(fmt::format(
+      "op '{}' works on {} but '{}' has {} left of {}, {} bytes too few; allow more memory or "
+      "devices",
+      problem.graph.op_name(op), bytes_to_text(needed), problem.machine.device(device).name,
+      bytes_to_text(state.memory_left(device)),
+      bytes_to_text(problem.memory_limit(problem.machine.memory_of(device))),
+      needed - state.memory_left(device)));
 }
 
 Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& placement) {
@@ -62,7 +82,7 @@ Result<void> require_room(const Problem& problem, const std::vector<DeviceId>& p
     if (limit == kUnlimitedBytes || weights[i] + largest[i] <= limit) continue;
     return infeasible(fmt::format(
         "this policy does not plan for memory, and its plan needs {} bytes more than memory '{}' "
-        "has; use a policy that does, such as critical_path, or allow more",
+        "has; use a policy that does, such as m_etf, or allow more",
         weights[i] + largest[i] - limit, problem.machine.memory(memory).name));
   }
   return {};

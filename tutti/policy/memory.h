@@ -10,8 +10,10 @@
 
 namespace tutti {
 
-// The sentence for a ready op that fits on no device: the roomiest one and how many bytes lack.
+// The sentence for a ready op that fits on no device: the roomiest one and how many bytes lack, if
+// none of its operands is there yet. With a device: the same for an op that should go there.
 Error no_room_for(const State& state, OpId op);
+Error no_room_for(const State& state, OpId op, DeviceId device);
 
 // Fails (infeasible) if the weights read in some memory and the largest op placed there exceed its
 // limit: no order of the ops could run such a placement.

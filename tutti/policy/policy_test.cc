@@ -60,6 +60,18 @@ TEST(Timeline, AgreesWithAPlainSearchOverRandomInsertions) {
   }
 }
 
+TEST(Timeline, FillsSeveralGapsWithWhatNeedNotBeInOnePiece) {
+  Timeline timeline;
+  timeline.add(Duration(10), Duration(5));   // [10, 15)
+  timeline.add(Duration(30), Duration(10));  // [30, 40)
+  EXPECT_EQ(timeline.end_of_fill(Duration(4), Duration(6)), Duration(10));
+  EXPECT_EQ(timeline.end_of_fill(Duration(4), Duration(8)), Duration(17));
+  EXPECT_EQ(timeline.end_of_fill(Duration(12), Duration(20)), Duration(45));
+  timeline.fill(Duration(4), Duration(8));  // [4, 10) and [15, 17)
+  EXPECT_EQ(timeline.earliest_start(Duration(0), Duration(5)), Duration(17));
+  EXPECT_EQ(timeline.earliest_start(Duration(0), Duration(4)), Duration(0));
+}
+
 TEST(Ranks, ChargeRunTimesAndMeanTransfersAlongTheDearestWay) {
   const World world = diamond();
   // Two devices: the mean over the four ordered pairs is half of 10. d 10, b 50 + 5 + 10 = 65,

@@ -3,11 +3,24 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tutti/policy/heuristic/best_subset.h"
+#include "tutti/policy/heuristic/components.h"
+#include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/heuristic/cpop.h"
 #include "tutti/policy/heuristic/critical_path.h"
 #include "tutti/policy/heuristic/critical_path_released.h"
+#include "tutti/policy/heuristic/enumerative.h"
+#include "tutti/policy/heuristic/etf.h"
+#include "tutti/policy/heuristic/expert.h"
+#include "tutti/policy/heuristic/greedy_locator.h"
 #include "tutti/policy/heuristic/heft.h"
+#include "tutti/policy/heuristic/locality.h"
+#include "tutti/policy/heuristic/m_etf.h"
+#include "tutti/policy/heuristic/m_sct.h"
+#include "tutti/policy/heuristic/min_cut.h"
+#include "tutti/policy/heuristic/peft.h"
 #include "tutti/policy/heuristic/random.h"
+#include "tutti/policy/heuristic/round_robin.h"
 #include "tutti/policy/heuristic/single_device.h"
 
 namespace tutti {
@@ -55,6 +68,62 @@ const std::vector<PolicyEntry>& policy_registry() {
        .what = "the critical path on one device, the rest where it finishes first",
        .source = "Topcuoglu, Hariri, Wu 2002",
        .make_planner = make<Cpop>},
+      {.name = "peft",
+       .what = "looks ahead by a table of the least time from each op and device to the end",
+       .source = "Arabnejad, Barbosa 2014",
+       .make_planner = make<Peft>},
+      {.name = "etf",
+       .what = "of all ready ops and devices the pair that can start earliest",
+       .source = "Hwang, Chow, Anger, Lee 1989",
+       .make_planner = make<Etf>},
+      {.name = "m_etf",
+       .what = "etf among the pairs that fit into memory",
+       .source = "Jeon et al. 2020 (Baechi)",
+       .make_planner = make<MEtf>},
+      {.name = "m_sct",
+       .what = "m_etf that keeps a device free for an op's favourite child",
+       .source = "Jeon et al. 2020 (Baechi); favourites chosen greedily",
+       .make_planner = make<MSct>},
+      {.name = "contention_eft",
+       .what = "as heft, with transfers queueing for their links in the estimate",
+       .source = "Sinnen, Sousa 2005",
+       .seeded = true,
+       .make_planner = make<ContentionEft>},
+      {.name = "best_subset",
+       .what = "contention_eft on the number of devices that it does best with",
+       .source = "",
+       .make_planner = make<BestSubset>},
+      {.name = "components",
+       .what = "independent parts of the graph packed onto devices, the longest first",
+       .source = "Graham 1969",
+       .make_planner = make<ComponentPacking>},
+      {.name = "locality",
+       .what = "where the operands are soonest, weighed against the work placed there",
+       .source = "",
+       .make_planner = make<Locality>},
+      {.name = "round_robin",
+       .what = "one device after the other, in topological order",
+       .source = "",
+       .make_planner = make<RoundRobin>},
+      {.name = "expert",
+       .what = "where the graph's `shard` attributes say that a person would put each op",
+       .source = "",
+       .make_planner = make<Expert>},
+      {.name = "greedy_locator",
+       .what = "where the dearest site, in flops and bytes brought to it, stays cheapest",
+       .source = "Einsummable's alocate01, op by op",
+       .make_planner = make<GreedyLocator>},
+      {.name = "enumerative",
+       .what = "group by group the even division that moves least, then the reductions",
+       .source = "Yao et al. 2025 (Doppler), ENUMERATIVEOPTIMIZER",
+       .make_planner = make<Enumerative>},
+#ifdef TUTTI_HAVE_METIS
+      {.name = "min_cut",
+       .what = "parts of even work with the least transfer between them",
+       .source = "Karypis, Kumar 1998 (METIS)",
+       .seeded = true,
+       .make_planner = make<MinCut>},
+#endif
   };
   return kEntries;
 }

@@ -1,6 +1,7 @@
 #include "tutti/policy/timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tutti/base/check.h"
 
@@ -25,6 +26,37 @@ Duration Timeline::earliest_start(Duration ready, Duration length) const {
     }
   }
   return std::max(ready, end_);
+}
+
+template <class Piece>
+Duration Timeline::for_pieces(Duration ready, Duration amount, Piece piece) const {
+  auto block = std::lower_bound(blocks_.begin(), blocks_.end(), ready,
+                                [](const Block& b, Duration time) { return b.finish < time; });
+  for (; block != blocks_.end(); ++block) {
+    auto gap = std::lower_bound(block->gaps.begin(), block->gaps.end(), ready,
+                                [](const Gap& g, Duration time) { return g.finish < time; });
+    for (; gap != block->gaps.end(); ++gap) {
+      const Duration start = std::max(ready, gap->start);
+      const Duration length = std::min(amount, gap->finish - start);
+      if (length.count() > 0) piece(start, length);
+      amount -= length;
+      if (amount.count() == 0) return start + length;
+    }
+  }
+  const Duration start = std::max(ready, end_);
+  if (amount.count() > 0) piece(start, amount);
+  return start + amount;
+}
+
+Duration Timeline::end_of_fill(Duration ready, Duration amount) const {
+  return for_pieces(ready, amount, [](Duration, Duration) {});
+}
+
+void Timeline::fill(Duration ready, Duration amount) {
+  std::vector<std::pair<Duration, Duration>> pieces;
+  for_pieces(ready, amount,
+             [&](Duration start, Duration length) { pieces.emplace_back(start, length); });
+  for (const auto& [start, length] : pieces) add(start, length);
 }
 
 void Timeline::refresh(Block& block) {

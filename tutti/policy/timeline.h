@@ -21,6 +21,11 @@ class Timeline {
   // Requires a start that earliest_start returned for that length, with nothing added since.
   void add(Duration start, Duration length);
 
+  // For what need not be done in one piece: when `amount` of idle time from `ready` on has been
+  // used up, and the same with that time taken.
+  Duration end_of_fill(Duration ready, Duration amount) const;
+  void fill(Duration ready, Duration amount);
+
   // When the last thing ends.
   Duration end() const { return end_; }
 
@@ -34,6 +39,10 @@ class Timeline {
     Duration longest{0};
     Duration finish{0};  // of the last gap
   };
+
+  // Calls piece(start, length) for each idle stretch that a fill takes, in order; returns its end.
+  template <class Piece>
+  Duration for_pieces(Duration ready, Duration amount, Piece piece) const;
 
   void refresh(Block& block);
   void insert(Gap gap);

@@ -129,6 +129,44 @@ Graph given_times() {
   return must(std::move(builder).build());
 }
 
+// Three rounds of eight blocks and a sum of each pair, with the groups and shards that a sharder
+// would write down.
+Graph sharded() {
+  GraphBuilder builder("sharded");
+  const ValueSpec output{.bytes = 4 * kMiB};
+  const auto add = [&](const std::string& name, const std::string& group, int shard,
+                       const std::vector<ValueId>& operands) {
+    const std::vector<std::pair<std::string, std::string>> attributes = {
+        {"group", group}, {"shard", std::to_string(shard)}};
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "matmul",
+                                    .operands = operands,
+                                    .outputs = {&output, 1},
+                                    .flops = 2e9,
+                                    .attributes = attributes});
+    return builder.outputs(op).front();
+  };
+  std::vector<ValueId> values;
+  for (int round = 0; round < 3; ++round) {
+    const std::string group = "round" + std::to_string(round);
+    std::vector<ValueId> blocks;
+    for (int i = 0; i < 8; ++i) {
+      std::vector<ValueId> operands;
+      if (round > 0)
+        operands = {values[static_cast<size_t>(i % 4)],
+                    values[static_cast<size_t>((3 * i + 1) % 4)]};
+      blocks.push_back(add(group + "-block" + std::to_string(i), group, i, operands));
+    }
+    values.clear();
+    for (int i = 0; i < 4; ++i) {
+      const auto first = static_cast<size_t>(2 * i);
+      values.push_back(add(group + "-sum" + std::to_string(i), group, 2 * i,
+                           {blocks[first], blocks[first + 1]}));
+    }
+  }
+  return must(std::move(builder).build());
+}
+
 Constraints pinned_and_together() {
   return {.colocations = {{"op3", "op17", "op40"}, {"op40", "op41"}},
           .pins = {{"op0", {"fast1"}}, {"op5", {"fast0", "slow0"}}},
@@ -192,6 +230,12 @@ std::vector<std::unique_ptr<ConformanceCase>> conformance_cases() {
     cases.push_back(
         make_case(std::string("layered on ") + machine, must(make_layered(layered)), machine));
   }
+  cases.push_back(make_case("sharded on p100-4", sharded(), "p100-4"));
+  cases.push_back(
+      make_case("sharded, colocated on mixed-5", sharded(), "mixed-5",
+                {.colocations = {{"round0-block1", "round1-block2", "round1-sum0"}},
+                 .pins = {{"round1-block0", {"slow1"}}},
+                 .forbidden = {{.op = "", .op_kind = "", .device = "cpu", .device_kind = ""}}}));
   cases.push_back(make_case("constraints on mixed-5", must(make_layered(layered)), "mixed-5",
                             pinned_and_together()));
   Constraints tight;

@@ -22,9 +22,10 @@ bool may_run_all(const Problem& problem, DeviceId device) {
 Result<Plan> all_on(const Problem& problem, DeviceId device) {
   Draft draft(problem);
   for (const OpId op : problem.graph.topological_order()) {
-    if (draft.devices_for(op).empty()) return no_room_for(draft, op);
     const auto devices = draft.devices_for(op);
-    if (!std::binary_search(devices.begin(), devices.end(), device)) return no_room_for(draft, op);
+    if (!std::binary_search(devices.begin(), devices.end(), device)) {
+      return no_room_for(draft, op, device);
+    }
     draft.apply(op, device);
   }
   return draft.to_plan();

@@ -1,0 +1,38 @@
+#include "tutti/policy/heuristic/best_subset.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "tutti/policy/heuristic/contention_eft.h"
+#include "tutti/policy/places/subsets.h"
+
+namespace tutti {
+namespace {
+
+constexpr size_t kEverySize = 8;
+
+}  // namespace
+
+Result<Plan> BestSubset::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+  const std::vector<DeviceId> devices =
+      devices_by_speed_and_closeness(problem, device_speeds(problem));
+  Teams teams;
+  teams.of_op.assign(static_cast<size_t>(problem.graph.size()), 0);
+  teams.devices.assign(1, std::vector<bool>(devices.size(), false));
+  std::optional<Result<Plan>> best;
+  size_t taken = 0;
+  while (taken < devices.size()) {
+    const size_t size = std::min(devices.size(), taken < kEverySize ? taken + 1 : 2 * taken);
+    for (; taken < size; ++taken) {
+      teams.devices[0][static_cast<size_t>(devices[taken].index)] = true;
+    }
+    Result<Plan> plan = contention_eft(problem, {.teams = &teams});
+    const bool better =
+        !best || (plan && (!*best || plan->planned_makespan < (*best)->planned_makespan));
+    if (better) best = std::move(plan);
+  }
+  return std::move(*best);
+}
+
+}  // namespace tutti
