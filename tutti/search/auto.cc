@@ -5,6 +5,7 @@
 
 #include "tutti/base/parallel.h"
 #include "tutti/plan/bound.h"
+#include "tutti/policy/order.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/annealing.h"
 #include "tutti/search/exact/work_conserving.h"
@@ -25,6 +26,7 @@ constexpr int kJudgingScenarios = 32;
 
 struct Entrant {
   Tried tried;
+  std::string order{};  // the rule that gave it its priorities, if not the policy itself
   std::optional<Candidate> candidate;
 };
 
@@ -40,7 +42,8 @@ class Portfolio {
     ask_policies();
     add_given_plan();
     add_exact_plan();
-    if (best_of(entrants_) == nullptr) return last_refusal();
+    if (best_of(entrants_) == nullptr) return refusal();
+    reorder_best();
     search();
     judge();
     return result();
@@ -127,6 +130,44 @@ class Portfolio {
     entrants_.push_back(std::move(entrant));
   }
 
+  // The best placements under every order rule. Each keeps its best order and stays one entrant.
+  void reorder_best() {
+    constexpr size_t kPlacements = 6;
+    if (!Judge(problem_, settings_.model.model, settings_.model.order).depends_on_priority())
+      return;
+    std::vector<Entrant*> ranked;
+    for (Entrant& entrant : entrants_) {
+      if (entrant.candidate) ranked.push_back(&entrant);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Entrant* a, const Entrant* b) {
+      return a->candidate->cost < b->candidate->cost;
+    });
+    if (ranked.size() > kPlacements) ranked.resize(kPlacements);
+    const auto rules = order_rules();
+    std::vector<Candidate> tries(ranked.size() * rules.size());
+    std::vector<int64_t> spent(tries.size(), 0);
+    std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(settings_.threads));
+    parallel_for(static_cast<int>(tries.size()), settings_.threads, [&](int index, int thread) {
+      if (progress_.timed() && progress_.elapsed() > kPoliciesUntil) return;
+      auto& evaluator = evaluators[static_cast<size_t>(thread)];
+      if (!evaluator) evaluator.emplace(problem_, settings_.model);
+      const auto at = static_cast<size_t>(index);
+      const Candidate& original = *ranked[at / rules.size()]->candidate;
+      const int64_t before = evaluator->evaluations();
+      Plan plan = reordered(problem_, original.plan, rules[at % rules.size()]);
+      const double cost = evaluator->cost(plan, original.cost);
+      tries[at] = {.plan = std::move(plan), .cost = cost};
+      spent[at] = evaluator->evaluations() - before;
+    });
+    for (size_t i = 0; i < tries.size(); ++i) {
+      spent_ += spent[i];
+      Entrant& entrant = *ranked[i / rules.size()];
+      if (tries[i].cost >= entrant.candidate->cost) continue;
+      entrant.candidate = std::move(tries[i]);
+      entrant.order = rules[i % rules.size()].name;
+    }
+  }
+
   // The best few, no two of equal cost: they would be the same plan under another name.
   std::vector<Candidate> starts() const {
     std::vector<const Candidate*> ranked;
@@ -211,16 +252,20 @@ class Portfolio {
     for (const int64_t count : spent) spent_ += count;
   }
 
-  Error last_refusal() const {
-    for (auto it = entrants_.rbegin(); it != entrants_.rend(); ++it) {
-      if (!it->tried.refusal.empty()) return infeasible(it->tried.refusal);
+  Error refusal() const {
+    const Entrant* told = nullptr;
+    for (const Entrant& entrant : entrants_) {
+      if (entrant.tried.refusal.empty()) continue;
+      told = &entrant;
+      if (entrant.tried.policy == "m_etf") break;  // it looks at memory closest
     }
+    if (told != nullptr) return infeasible(told->tried.refusal);
     return infeasible("no policy made a plan");
   }
 
   Result<AutoResult> result() {
     const Entrant* best = best_of(entrants_);
-    if (best == nullptr) return last_refusal();
+    if (best == nullptr) return refusal();
     AutoResult result;
     result.plan = best->candidate->plan;
     result.makespan = best->tried.makespan;
@@ -237,8 +282,10 @@ class Portfolio {
     provenance.graph_fingerprint = problem_.graph.fingerprint();
     provenance.machine_fingerprint = problem_.machine.fingerprint();
     provenance.costs_fingerprint = problem_.costs.fingerprint();
+    if (!best->order.empty()) provenance.policy += "+" + best->order;
     std::optional<Tried> search;
-    for (const Entrant& entrant : entrants_) {
+    for (Entrant& entrant : entrants_) {
+      if (!entrant.order.empty()) entrant.tried.policy += "+" + entrant.order;
       if (entrant.tried.policy != "search") {
         result.tried.push_back(entrant.tried);
       } else if (!search || entrant.tried.makespan < search->makespan) {

@@ -38,7 +38,8 @@ struct AutoSettings {
   const std::atomic<bool>* interrupted = nullptr;  // ends the search early
 };
 
-// Fails (infeasible) if no policy finds a plan that runs; the sentence is the last refusal. Under a
+// Fails (infeasible) if no policy finds a plan that runs; the sentence is that of the policy that
+// looks at memory closest. Under a
 // count of evaluations the result does not depend on the number of threads.
 Result<AutoResult> plan_auto(const Problem& problem, const AutoSettings& settings);
 
