@@ -69,12 +69,12 @@ int run_check(const CheckArguments& arguments) {
     for (std::string& fault : check_plan(problem, **plan)) faults.push_back("plan: " + fault);
   }
   if (*trace) {
-    const TraceRules rules{.plan = *plan ? &**plan : nullptr,
-                           .released = (*trace)->runtime == "sim/released"};
+    const TraceRules rules = rules_for(**trace, *plan ? &**plan : nullptr);
     for (std::string& fault : check_trace(problem, **trace, rules)) {
       faults.push_back("trace: " + fault);
     }
-    if (!(*trace)->sampled && (*trace)->makespan < bounds.strongest()) {
+    const bool means = !(*trace)->sampled && !rules.timeless;
+    if (means && (*trace)->makespan < bounds.strongest()) {
       faults.push_back(fmt::format("trace: makespan {} is below the lower bound {}",
                                    to_text((*trace)->makespan), to_text(bounds.strongest())));
     }

@@ -1,5 +1,5 @@
-// The judge in worlds other than the plain one: limited memory, shared links, given transfer times,
-// online policies, the released model.
+// The judge in worlds other than the plain one: shared links, given transfer times, online
+// policies, the released model. Limited memory has check_memory_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -16,73 +16,6 @@ using Sentences = std::vector<std::string>;
 
 bool contains(const Sentences& sentences, const std::string& sentence) {
   return std::find(sentences.begin(), sentences.end(), sentence) != sentences.end();
-}
-
-Constraints limit(const char* memory, int64_t bytes) {
-  Constraints constraints;
-  constraints.memory_limits = {{.memory = memory, .bytes = bytes}};
-  return constraints;
-}
-
-TEST(CheckMemory, AllowsJustWhatFits) {
-  // gpu0 holds the weight (50), x (100, until a ends) and the output of a (100).
-  const World enough(small_graph(), small_machine(), limit("gpu0", 250));
-  EXPECT_EQ(check_trace(enough.problem(), small_trace(enough.problem())), Sentences{});
-  const World short_of_one(small_graph(), small_machine(), limit("gpu0", 249));
-  EXPECT_EQ(check_trace(short_of_one.problem(), small_trace(short_of_one.problem())),
-            Sentences{"memory 'gpu0' held 250 bytes at 110 ns, which is 1 over its limit of 249"});
-}
-
-TEST(CheckMemory, CountsTransientBytesWhileTheOpRuns) {
-  const World world(small_graph({.transient_bytes = 7}), small_machine(), limit("gpu0", 256));
-  EXPECT_EQ(check_trace(world.problem(), small_trace(world.problem())),
-            Sentences{"memory 'gpu0' held 257 bytes at 110 ns, which is 1 over its limit of 256"});
-}
-
-// p makes 100 bytes that r reads; q makes 100 bytes and has room only once r has finished, although
-// the second slot of cpu0 is free all the time.
-class ShortMemory : public ::testing::Test {
- protected:
-  static Graph graph() {
-    GraphBuilder builder("short");
-    const std::vector<GivenTime> times = {{"", ns(100)}};
-    const std::vector<ValueSpec> large = {{.bytes = 100}};
-    const std::vector<ValueSpec> small = {{.bytes = 10}};
-    const OpId p =
-        builder.add_op({.name = "p", .kind = "work", .outputs = large, .run_times = times});
-    const std::vector<ValueId> made = {builder.outputs(p).front()};
-    builder.add_op(
-        {.name = "r", .kind = "work", .operands = made, .outputs = small, .run_times = times});
-    builder.add_op({.name = "q", .kind = "work", .outputs = large, .run_times = times});
-    return std::move(builder).build().value();
-  }
-
-  Trace trace(Duration start_of_q) const {
-    Trace trace = empty_trace(world_.problem());
-    trace.ops = {{OpId{0}, kCpu0, 0, ns(0), ns(100)},
-                 {OpId{1}, kCpu0, 0, ns(100), ns(200)},
-                 {OpId{2}, kCpu0, 1, start_of_q, start_of_q + ns(100)}};
-    trace.makespan = trace.ops[2].finish;
-    return trace;
-  }
-
-  World world_{graph(), small_machine(), limit("host", 150)};
-};
-
-TEST_F(ShortMemory, ExcusesAnOpThatWaitsForRoom) {
-  EXPECT_EQ(check_trace(world_.problem(), trace(ns(200))), Sentences{});
-}
-
-TEST_F(ShortMemory, DoesNotExcuseAnOpThatWaitsLonger) {
-  EXPECT_EQ(check_trace(world_.problem(), trace(ns(201))),
-            Sentences{"op 'q' could start on 'cpu0' from 0 ns on, where a slot was free, but "
-                      "started at 201 ns"});
-}
-
-TEST_F(ShortMemory, DoesNotLetAnOpStartWithoutRoom) {
-  EXPECT_TRUE(
-      contains(check_trace(world_.problem(), trace(ns(199))),
-               "memory 'host' held 210 bytes at 199 ns, which is 60 over its limit of 150"));
 }
 
 // The same run over shared links: b leaves gpu0 at once, and joins when a has just passed.
