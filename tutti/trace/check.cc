@@ -17,6 +17,7 @@ TraceRules rules_for(const Trace& trace, const Plan* plan) {
 //   lanes         slots, strict order                                         check_ops.cc
 //   transfers     home, route, hops, given times, once per memory             check_transfers.cc
 //   channels      capacity, bandwidth                                         check_transfers.cc
+//   shares        what shared channels divide, and how fairly                 check_shares.cc
 //   memory        limits                                                      check_memory.cc
 //   conservation  slots; first come in the released model                     check_waiting.cc
 //                 links                                                     check_waiting_hops.cc
@@ -45,6 +46,10 @@ std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
   const std::vector<ChannelUse> channels = channel_use(problem, trace);
   trace_rules::check_transfers(trial, verdict);
   trace_rules::check_channels(trial, channels, verdict);
+  // What was drawn for a transfer is not recorded, so nobody can say how many bytes it stood for.
+  if (!rules.timeless && !trial.drawn(problem.costs.transfer_noise())) {
+    trace_rules::check_shares(trial, verdict);
+  }
   FullTimes full_times(problem.machine, channels);
   std::vector<MemoryUse> most_use;
   if (problem.has_memory_limits()) {

@@ -52,6 +52,74 @@ TEST(CheckSharedLinks, AreNeverQuickerThanAlone) {
                "110 ns"));
 }
 
+// Values of 1000, 2000 and 3000 bytes leave gpu0 for the host together, at 1 byte per ns: each gets
+// a third until 3010, then the two that are left a half until 5010.
+class FairLinks : public ::testing::Test {
+ protected:
+  static constexpr int kFirst = 0, kSecond = 1, kThird = 2;
+
+  static Graph graph() {
+    GraphBuilder builder("fair");
+    const std::vector<GivenTime> no_time = {{"", ns(0)}};
+    for (const int64_t bytes : {1000, 2000, 3000}) {
+      const std::vector<ValueSpec> output = {{.bytes = bytes}};
+      builder.add_op({.name = "make" + std::to_string(bytes),
+                      .kind = "work",
+                      .outputs = output,
+                      .run_times = no_time});
+    }
+    for (int32_t i = 0; i < 3; ++i) {
+      const std::vector<ValueId> operand = {ValueId{i}};
+      builder.add_op({.name = "read" + std::to_string(i),
+                      .kind = "work",
+                      .operands = operand,
+                      .run_times = no_time});
+    }
+    return std::move(builder).build().value();
+  }
+
+  FairLinks() : trace_(empty_trace(world_.problem())) {
+    for (int32_t i = 0; i < 3; ++i) trace_.ops.push_back({OpId{i}, kGpu0, 0, ns(0), ns(0)});
+    for (const int64_t finish : {3010, 5010, 6010}) {
+      const auto i = static_cast<int32_t>(trace_.transfers.size());
+      trace_.transfers.push_back({ValueId{i}, kOnGpu0, kHost, 0, false, ns(0), ns(finish)});
+      trace_.ops.push_back({OpId{3 + i}, kCpu0, 0, ns(finish), ns(finish)});
+    }
+    trace_.makespan = ns(6010);
+  }
+
+  void end(int transfer, Duration time) {
+    trace_.transfers[transfer].finish = time;
+    trace_.ops[3 + transfer].start = trace_.ops[3 + transfer].finish = time;
+    trace_.makespan = std::max(trace_.makespan, time);
+  }
+
+  Sentences check() const { return check_trace(world_.problem(), trace_); }
+
+  World world_{graph(), small_machine(Sharing::shared)};
+  Trace trace_;
+};
+
+TEST_F(FairLinks, DivideTheirBandwidthEqually) {
+  EXPECT_EQ(check(), Sentences{});
+}
+
+TEST_F(FairLinks, MayNotIdle) {
+  end(kThird, ns(9000));
+  EXPECT_EQ(
+      check(),
+      Sentences{"hop 0 of the transfer of 'make3000' to 'host' ended only at 9000 ns, when "
+                "its fair share of the channels could have moved 5990 bytes and it has 3000"});
+}
+
+TEST_F(FairLinks, MayNotPreferOne) {
+  // The first takes all until 1010; the others share the rest and end as they did.
+  end(kFirst, ns(1010));
+  EXPECT_TRUE(contains(check(),
+                       "hop 0 of the transfer of 'make1000' to 'host' ended at 1010 ns, but its "
+                       "fair share of the channels moved 333 of its 1000 bytes by then"));
+}
+
 // From a to c a transfer of 50 ns is given, which holds no link.
 class GivenTransfers : public ::testing::Test {
  protected:

@@ -56,6 +56,10 @@ void check_transfers(const Case& trial, Verdict& verdict);
 // bandwidth.
 void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict);
 
+// Each hop over shared channels ended just when its fair share of them had moved its bytes: no
+// channel idled, and none was divided unfairly. Requires that transfers took their mean times.
+void check_shares(const Case& trial, Verdict& verdict);
+
 // No memory held more than its limit.
 void check_memory(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
 
