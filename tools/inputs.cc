@@ -125,7 +125,8 @@ void ModelOptions::add_to(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--order", order, "Who goes first among ready ops on a device (physical model)")
-      ->check(CLI::IsMember({"priority", "fifo", "lifo", "random"}))
+      ->check(
+          CLI::IsMember(std::vector<std::string>(kReadyOrderWords.begin(), kReadyOrderWords.end())))
       ->capture_default_str();
 }
 
@@ -134,10 +135,7 @@ SimModel ModelOptions::sim_model() const {
 }
 
 ReadyOrder ModelOptions::ready_order() const {
-  if (order == "fifo") return ReadyOrder::fifo;
-  if (order == "lifo") return ReadyOrder::lifo;
-  if (order == "random") return ReadyOrder::random;
-  return ReadyOrder::priority;
+  return *find_ready_order(order);  // add_to lets nothing else through
 }
 
 int report(const Error& error) {

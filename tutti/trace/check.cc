@@ -5,9 +5,7 @@
 namespace tutti {
 
 TraceRules rules_for(const Trace& trace, const Plan* plan) {
-  return {.plan = plan,
-          .released = trace.runtime == "sim/released",
-          .timeless = trace.runtime == "null"};
+  return {.plan = plan, .released = is_released(trace), .timeless = trace.runtime == "null"};
 }
 
 // The rules, in the order in which they are looked at:
@@ -22,6 +20,7 @@ TraceRules rules_for(const Trace& trace, const Plan* plan) {
 //   conservation  slots; first come in the released model                     check_waiting.cc
 //                 links                                                     check_waiting_hops.cc
 //                 ops that an online policy left unplaced                     check_unplaced.cc
+//   priority      who goes first                                              check_priority.cc
 //
 // A trace whose shape is wrong is judged no further: the rest would be about nothing.
 std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
@@ -59,6 +58,7 @@ std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
   const LeastUses memories(problem, most_use);
   trace_rules::check_waiting_hops(trial, full_times, memories, verdict);
   trace_rules::check_waiting_ops(trial, memories, verdict);
+  trace_rules::check_priority(trial, memories, verdict);
   trace_rules::check_unplaced_ops(trial, memories, verdict);
   return verdict.take();
 }

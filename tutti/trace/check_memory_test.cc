@@ -98,6 +98,21 @@ TEST_F(ShortMemory, ExcusesAnOpThatAnOnlinePolicyHadNoRoomFor) {
                                           "placed at 250 ns without a pause"});
 }
 
+TEST_F(ShortMemory, LetsAnOpThatFitsOvertakeOneThatDoesNot) {
+  // q goes first by priority, but has no room until r has finished.
+  Plan plan;
+  plan.placement = {kCpu0, kCpu0, kCpu0};
+  plan.priority = {0, 2, 1};
+  Trace run = trace(ns(200));
+  run.order = ReadyOrder::priority;
+  EXPECT_EQ(check_trace(world_.problem(), run, {.plan = &plan}), Sentences{});
+  const World wide(graph(), small_machine(), limit("host", 250));
+  run.ops[1] = {OpId{1}, kCpu0, 0, ns(100), ns(200)};
+  EXPECT_TRUE(contains(check_trace(wide.problem(), run, {.plan = &plan}),
+                       "op 'r' of priority 2 started on 'cpu0' at 100 ns, while 'q' of priority 1 "
+                       "was ready there and had room"));
+}
+
 // s and t are made in gpu0 and gpu1, and read by u and v in cpu0. p fills the host's memory until r
 // has read it at 200; from then on there is room for one of the two copies.
 class ShortOfRoomForCopies : public ::testing::Test {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tutti/trace/check.h"
 #include "tutti/trace/testing.h"
@@ -217,6 +218,50 @@ TEST_F(OnlineRun, MayPause) {
   hesitate();
   trace_.pauses = {{ns(530), ns(560)}, {ns(560), ns(600)}};
   EXPECT_EQ(check(), Sentences{});
+}
+
+// p, q and r, of 100 ns each, have their operands from the start and wait for the one slot of gpu0.
+class PriorityOrder : public ::testing::Test {
+ protected:
+  static Graph graph() {
+    GraphBuilder builder("priority");
+    const std::vector<GivenTime> times = {{"", ns(100)}};
+    const std::vector<ValueSpec> output = {{.bytes = 100}};
+    for (const char* name : {"p", "q", "r"}) {
+      builder.add_op({.name = name, .kind = "work", .outputs = output, .run_times = times});
+    }
+    return std::move(builder).build().value();
+  }
+
+  // The ops in the order in which they start.
+  Sentences check(const std::vector<OpId>& order, std::optional<ReadyOrder> recorded,
+                  const Constraints& constraints = {}) const {
+    const World world(graph(), small_machine(), constraints);
+    Trace trace = empty_trace(world.problem());
+    trace.order = recorded;
+    for (const OpId op : order) {
+      const Duration start = ns(100 * static_cast<int64_t>(trace.ops.size()));
+      trace.ops.push_back({op, kGpu0, 0, start, start + ns(100)});
+    }
+    trace.makespan = ns(300);
+    Plan plan;
+    plan.placement = {kGpu0, kGpu0, kGpu0};
+    plan.priority = {7, 5, 5};
+    return check_trace(world.problem(), trace, {.plan = &plan});
+  }
+};
+
+TEST_F(PriorityOrder, LetsTheSmallestGoFirst) {
+  EXPECT_EQ(check({OpId{1}, OpId{2}, OpId{0}}, ReadyOrder::priority), Sentences{});
+  EXPECT_EQ(check({OpId{2}, OpId{1}, OpId{0}}, ReadyOrder::priority), Sentences{});
+  EXPECT_EQ(check({OpId{1}, OpId{0}, OpId{2}}, ReadyOrder::priority),
+            Sentences{"op 'p' of priority 7 started on 'gpu0' at 100 ns, while 'r' of priority 5 "
+                      "was ready there and had room"});
+}
+
+TEST_F(PriorityOrder, IsNotAskedOfOtherRuns) {
+  EXPECT_EQ(check({OpId{0}, OpId{1}, OpId{2}}, ReadyOrder::fifo), Sentences{});
+  EXPECT_EQ(check({OpId{0}, OpId{1}, OpId{2}}, std::nullopt), Sentences{});
 }
 
 // The released model: no transfer is recorded, and x is everywhere.

@@ -79,6 +79,10 @@ void check_unplaced_ops(const Case& trial, const LeastUses& memories, Verdict& v
 void check_waiting_hops(const Case& trial, FullTimes& full_times, const LeastUses& memories,
                         Verdict& verdict);
 
+// Where the order of ready ops is recorded as the plan's priority: no op started while one of
+// smaller priority value was ready on its device and had memory. A strict order goes before it.
+void check_priority(const Case& trial, const LeastUses& memories, Verdict& verdict);
+
 // The released model: ops on one device start in the order in which they became ready.
 void check_first_come(const Case& trial, Verdict& verdict);
 

@@ -101,6 +101,10 @@ void check_plan_shape(const Problem& problem, const Plan& plan, Verdict& verdict
     verdict.add("the plan places {} ops, but the graph has {}", plan.placement.size(),
                 problem.graph.size());
   }
+  if (plan.priority.size() != plan.placement.size()) {
+    verdict.add("the plan gives {} priorities to {} ops", plan.priority.size(),
+                plan.placement.size());
+  }
   if (plan.strict_order.empty()) return;
   if (plan.strict_order.size() != static_cast<size_t>(problem.machine.size())) {
     verdict.add("the plan's strict order has {} lists, but the machine has {} devices",
