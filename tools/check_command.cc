@@ -30,6 +30,7 @@ Result<std::optional<Plan>> plan_to_check(const std::string& path, const Problem
   if (!source) return source.error();
   Result<Plan> plan = read_plan(*source, problem);
   if (!plan) return plan.error();
+  warn_of_another_problem(path, *plan, problem);
   return std::optional<Plan>(std::move(*plan));
 }
 

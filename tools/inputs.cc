@@ -91,7 +91,18 @@ Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
   if (!plan) return plan.error();
   const std::vector<std::string> faults = check_plan(problem, *plan, 1);
   if (!faults.empty()) return invalid_input(path + ": " + faults[0]);
+  warn_of_another_problem(path, *plan, problem);
   return plan;
+}
+
+void warn_of_another_problem(const std::string& path, const Plan& plan, const Problem& problem) {
+  const bool machine = plan.provenance.machine_fingerprint != problem.machine.fingerprint();
+  const bool costs = plan.provenance.costs_fingerprint != problem.costs.fingerprint();
+  if (!machine && !costs) return;
+  fmt::print(stderr, "tutti: warning: {}: the plan was made for {}\n", path,
+             machine && costs ? "another machine and other costs"
+             : machine        ? "another machine"
+                              : "other costs");
 }
 
 CLI::Validator whole_number() {
