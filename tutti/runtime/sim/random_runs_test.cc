@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/runtime/sim/testing.h"
 #include "tutti/trace/check.h"
@@ -55,6 +57,38 @@ TEST(RandomRuns, OfOnlinePoliciesInLimitedMemoryPassTheJudge) {
 TEST(RandomRuns, WithDrawnDurationsPassTheJudge) {
   EXPECT_GT(judge_runs({.noise = true}, 400, /*online=*/false), 50);
   EXPECT_GT(judge_runs({.noise = true}, 400, /*online=*/true), 50);
+}
+
+// Puts off by a microsecond all that starts at some time or later. What ended just then let the
+// first of it start, so that it now waits for nothing.
+void stand_still(Trace& trace, Rng& rng) {
+  constexpr Duration kLate(1000);
+  const Duration from = trace.ops[rng.below(trace.ops.size())].start;
+  const auto put_off = [&](auto& span) {
+    if (span.start < from) return;
+    span.start += kLate;
+    span.finish += kLate;
+  };
+  for (OpSpan& span : trace.ops) put_off(span);
+  for (TransferSpan& span : trace.transfers) put_off(span);
+  trace.makespan = Duration{0};
+  for (const OpSpan& span : trace.ops) trace.makespan = std::max(trace.makespan, span.finish);
+}
+
+TEST(RandomRuns, ThatStandStillAreCaughtWhateverTheirMemory) {
+  int ended = 0;
+  for (uint64_t i = 0; i < 800; ++i) {
+    Rng rng = Rng(31).split(i);
+    const World world = testing::random_world({.limits = i % 4 != 0}, rng);
+    const Plan plan = testing::random_plan(*world.problem, rng);
+    Result<Trace> trace = SimRuntime().run(*world.problem, plan);
+    if (!trace) continue;
+    ++ended;
+    stand_still(*trace, rng);
+    EXPECT_NE(check_trace(*world.problem, *trace, {.plan = &plan}), std::vector<std::string>())
+        << "run " << i;
+  }
+  EXPECT_GT(ended, 100);
 }
 
 }  // namespace
