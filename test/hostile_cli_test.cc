@@ -492,6 +492,25 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"FlopsAreNan", {"graph", "make", "layered", "--flops", "nan"}}),
     [](const auto& instance) { return instance.param.claim; });
 
+using OtherProblem = Cli;
+
+TEST_F(OtherProblem, IsWarnedOfInOneLine) {
+  const std::string file = write("graph.json", kGraph);
+  const std::string plan = path("plan.json");
+  ASSERT_EQ(run({"plan", file, "-m", "uniform-2", "--policy", "heft", "-o", plan}).exit_code, 0);
+  const std::string warning = "tutti: warning: " + plan + ": the plan was made for ";
+  for (const std::string command : {"simulate", "check"}) {
+    const Ran same = run({command, file, "-m", "uniform-2", "--plan", plan});
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+    EXPECT_EQ(same.err, "");
+    const Ran other = run({command, file, "-m", "uniform-3", "--plan", plan});
+    EXPECT_EQ(other.exit_code, 0) << other.err;
+    EXPECT_EQ(other.err, warning + "another machine\n");
+    const Ran noisy = run({command, file, "-m", "uniform-2", "--noise", "0.1", "--plan", plan});
+    EXPECT_EQ(noisy.err, warning + "other costs\n");
+  }
+}
+
 using FullDisk = Cli;
 
 TEST_F(FullDisk, ExitsWith1AndLeavesNoTemporaryFile) {

@@ -64,12 +64,16 @@ TEST_P(Replay, TakesWhatIsGoodAndRefusesWhatIsBad) {
   }
 }
 
-TEST_P(Replay, SurvivesTruncationsOfWhatIsGood) {
+// The harness itself stops the program if a refusal is not one line that says something.
+TEST_P(Replay, RefusesTruncationsOfGoodJsonAndSurvivesThoseOfOtherTexts) {
   for (const Seed& seed : seeds_of(GetParam())) {
     if (!seed.name.starts_with("good_")) continue;
     const size_t step = 1 + seed.text.size() / 300;
+    const bool json = seed.text.starts_with('{') || seed.text.starts_with('[');
+    const size_t whole = json ? seed.text.find_last_of("}]") + 1 : 0;
     for (size_t length = 0; length < seed.text.size(); length += step) {
-      run(GetParam(), seed.text.substr(0, length));
+      const bool taken = run(GetParam(), seed.text.substr(0, length));
+      EXPECT_FALSE(taken && length < whole) << seed.name << " cut to " << length << " bytes";
     }
   }
 }

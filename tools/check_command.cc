@@ -30,6 +30,7 @@ Result<std::optional<Plan>> plan_to_check(const std::string& path, const Problem
   if (!source) return source.error();
   Result<Plan> plan = read_plan(*source, problem);
   if (!plan) return plan.error();
+  warn_of_another_problem(path, *plan, problem);
   return std::optional<Plan>(std::move(*plan));
 }
 
@@ -73,12 +74,12 @@ int run_check(const CheckArguments& arguments) {
     for (std::string& fault : check_plan(problem, **plan)) faults.push_back("plan: " + fault);
   }
   if (*trace) {
-    const TraceRules rules{.plan = *plan ? &**plan : nullptr,
-                           .released = (*trace)->runtime == "sim/released"};
+    const TraceRules rules = rules_for(**trace, *plan ? &**plan : nullptr);
     for (std::string& fault : check_trace(problem, **trace, rules)) {
       faults.push_back("trace: " + fault);
     }
-    if (!(*trace)->sampled && (*trace)->makespan < bounds.strongest()) {
+    const bool means = !(*trace)->sampled && !rules.timeless;
+    if (means && (*trace)->makespan < bounds.strongest()) {
       faults.push_back(fmt::format("trace: makespan {} is below the lower bound {}",
                                    to_text((*trace)->makespan), to_text(bounds.strongest())));
     }

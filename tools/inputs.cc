@@ -150,7 +150,18 @@ Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
   if (!plan) return plan.error();
   const std::vector<std::string> faults = check_plan(problem, *plan, 1);
   if (!faults.empty()) return invalid_input(path + ": " + faults[0]);
+  warn_of_another_problem(path, *plan, problem);
   return plan;
+}
+
+void warn_of_another_problem(const std::string& path, const Plan& plan, const Problem& problem) {
+  const bool machine = plan.provenance.machine_fingerprint != problem.machine.fingerprint();
+  const bool costs = plan.provenance.costs_fingerprint != problem.costs.fingerprint();
+  if (!machine && !costs) return;
+  fmt::print(stderr, "tutti: warning: {}: the plan was made for {}\n", path,
+             machine && costs ? "another machine and other costs"
+             : machine        ? "another machine"
+                              : "other costs");
 }
 
 CLI::Validator whole_number() {
@@ -187,7 +198,8 @@ void ModelOptions::add_to(CLI::App& command) {
       ->capture_default_str();
   command
       .add_option("--order", order, "Who goes first among ready ops on a device (physical model)")
-      ->check(CLI::IsMember({"priority", "fifo", "lifo", "random"}))
+      ->check(
+          CLI::IsMember(std::vector<std::string>(kReadyOrderWords.begin(), kReadyOrderWords.end())))
       ->capture_default_str();
 }
 
@@ -196,10 +208,7 @@ SimModel ModelOptions::sim_model() const {
 }
 
 ReadyOrder ModelOptions::ready_order() const {
-  if (order == "fifo") return ReadyOrder::fifo;
-  if (order == "lifo") return ReadyOrder::lifo;
-  if (order == "random") return ReadyOrder::random;
-  return ReadyOrder::priority;
+  return *find_ready_order(order);  // add_to lets nothing else through
 }
 
 int report(const Error& error) {

@@ -65,8 +65,12 @@ struct ModelOptions {
   ReadyOrder ready_order() const;
 };
 
-// A plan for that problem, checked. Fails with a sentence that names the file.
+// A plan for that problem, checked. Fails with a sentence that names the file. Warns as below.
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem);
+
+// Says on standard error, in one line, if the plan was made for another machine or other costs: it
+// may still be run, but is not what its planner thought of.
+void warn_of_another_problem(const std::string& path, const Plan& plan, const Problem& problem);
 
 // For seeds: the parser itself would take -1 for a very large number.
 CLI::Validator whole_number();

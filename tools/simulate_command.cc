@@ -91,9 +91,12 @@ void print_json(const Problem& problem, const Simulated& run, const Bounds& boun
     json.field("busy", device.busy_share).field("waiting_for_data", device.waiting_for_data);
     json.field("waiting_for_ops", device.waiting_for_ops);
     json.field("waiting_for_memory", device.waiting_for_memory);
+    json.field("waiting_for_order", device.waiting_for_order);
     json.field("finished", device.finished);
-    json.field("peak_memory_bytes",
-               stats.peak_memory_bytes[static_cast<size_t>(problem.machine.memory_of(id).index)]);
+    if (!stats.peak_memory_bytes.empty()) {
+      json.field("peak_memory_bytes",
+                 stats.peak_memory_bytes[static_cast<size_t>(problem.machine.memory_of(id).index)]);
+    }
     json.close_object();
   }
   json.close_list().key("channels").open_list();
@@ -118,16 +121,23 @@ void print_text(const Problem& problem, const Simulated& run, const Bounds& boun
     fmt::print("simulated ({}), transfers: {}, moved: {}\n", run.trace.runtime,
                stats.transfer_count, bytes_to_text(stats.bytes_moved));
   }
-  Table table({"device", "ops", "busy", "waits for data", "for producers", "for memory", "is done",
-               "peak memory"});
+  const bool has_memory = !stats.peak_memory_bytes.empty();
+  std::vector<std::string> head = {"device",        "ops",        "busy",      "waits for data",
+                                   "for producers", "for memory", "for order", "is done"};
+  if (has_memory) head.push_back("peak memory");
+  Table table(head);
   for (const DeviceId id : problem.machine.devices()) {
     const DeviceStats& device = stats.devices[static_cast<size_t>(id.index)];
-    table.add(
-        {problem.machine.device(id).name, std::to_string(device.ops), percent(device.busy_share),
-         percent(device.waiting_for_data), percent(device.waiting_for_ops),
-         percent(device.waiting_for_memory), percent(device.finished),
-         bytes_to_text(
-             stats.peak_memory_bytes[static_cast<size_t>(problem.machine.memory_of(id).index)])});
+    std::vector<std::string> row = {
+        problem.machine.device(id).name,   std::to_string(device.ops),
+        percent(device.busy_share),        percent(device.waiting_for_data),
+        percent(device.waiting_for_ops),   percent(device.waiting_for_memory),
+        percent(device.waiting_for_order), percent(device.finished)};
+    if (has_memory) {
+      const MemoryId memory = problem.machine.memory_of(id);
+      row.push_back(bytes_to_text(stats.peak_memory_bytes[static_cast<size_t>(memory.index)]));
+    }
+    table.add(row);
   }
   fmt::print("{}", table.text());
 }

@@ -19,7 +19,8 @@ bool fuzz_trace(const uint8_t* data, size_t size) {
   }
   static const Plan plan = testing::small_plan(problem);
   for (const TraceRules& rules :
-       {TraceRules{}, TraceRules{.plan = &plan}, TraceRules{.plan = &plan, .released = true}}) {
+       {TraceRules{}, TraceRules{.plan = &plan}, TraceRules{.plan = &plan, .released = true},
+        TraceRules{.timeless = true}}) {
     const std::vector<std::string> faults = check_trace(problem, *trace, rules);
     for (const std::string& fault : faults) expect_sentence(fault);
     if (faults.empty() && !rules.released) {

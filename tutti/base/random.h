@@ -38,7 +38,9 @@ class Rng {
   // Uniform in [0, 1).
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-  // Standard normal, by Box and Muller.
+  // Standard normal, by Box and Muller. None is larger than kMostNormal or smaller than its
+  // negative: 1 - uniform() is at least 2^-53, and sqrt(2 * 53 * ln 2) is 8.572.
+  static constexpr double kMostNormal = 8.58;
   double normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(6.283185307179586 * uniform());

@@ -132,6 +132,41 @@ TEST(Noise, StudentTIsCutAndReCentredToMeanOne) {
   EXPECT_LE(found.least, 0.1);
 }
 
+// Of many draws with random models none leaves the range; where the range is a cut (student_t), its
+// lower end is reached.
+TEST(Noise, StaysWithinItsRangeAndKeepsItsMean) {
+  Rng rng(11);
+  for (int i = 0; i < 12; ++i) {
+    const bool log_normal = i % 2 == 0;
+    const Noise noise(
+        {.model = log_normal ? NoiseSpec::Model::log_normal : NoiseSpec::Model::student_t,
+         .spread = 0.05 + 0.5 * rng.uniform(),
+         .freedom = 3 + static_cast<double>(rng.below(5))});
+    SCOPED_TRACE(noise.spec().spread);
+    constexpr int kDraws = 100000;
+    double sum = 0;
+    double least = 1e9;
+    double most = 0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const double factor = noise.draw(rng);
+      sum += factor;
+      least = std::min(least, factor);
+      most = std::max(most, factor);
+    }
+    EXPECT_NEAR(sum / kDraws, 1, 0.02);
+    EXPECT_GE(least, noise.least_factor());
+    EXPECT_LE(most, noise.most_factor());
+    EXPECT_GT(noise.least_factor(), 0);
+    EXPECT_LT(noise.most_factor(), 1e4);
+  }
+  EXPECT_EQ(Noise().least_factor(), 1);
+  EXPECT_EQ(Noise().most_factor(), 1);
+  const Noise wide({.model = NoiseSpec::Model::student_t, .spread = 0.9});
+  double least = 1;
+  for (int draw = 0; draw < 1000; ++draw) least = std::min(least, wide.draw(rng));
+  EXPECT_EQ(least, wide.least_factor());
+}
+
 TEST(CostsFile, ReadsEveryPart) {
   Source source = Source::from_text("c", R"({"schema_version":1,
     "run_time":[{"kind":"a","time_ns":5},{"kind":"a","device_kind":"gpu",

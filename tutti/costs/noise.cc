@@ -54,4 +54,28 @@ double Noise::draw(Rng& rng) const {
   return 1;
 }
 
+double Noise::least_factor() const {
+  switch (spec_.model) {
+    case NoiseSpec::Model::none:
+      return 1;
+    case NoiseSpec::Model::log_normal:
+      return std::exp(-sigma_ * Rng::kMostNormal - sigma_ * sigma_ / 2);
+    case NoiseSpec::Model::student_t:
+      return kLeastFactor / cut_mean_;
+  }
+  return 1;
+}
+
+double Noise::most_factor() const {
+  switch (spec_.model) {
+    case NoiseSpec::Model::none:
+      return 1;
+    case NoiseSpec::Model::log_normal:
+      return std::exp(sigma_ * Rng::kMostNormal - sigma_ * sigma_ / 2);
+    case NoiseSpec::Model::student_t:
+      return kMostFactor / cut_mean_;
+  }
+  return 1;
+}
+
 }  // namespace tutti

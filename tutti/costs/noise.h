@@ -29,6 +29,10 @@ class Noise {
   // student_t: 1 + s t_nu, cut to [0.1, 1000], divided by the mean that the cut leaves.
   double draw(Rng& rng) const;
 
+  // Every draw lies between these two.
+  double least_factor() const;
+  double most_factor() const;
+
  private:
   NoiseSpec spec_;
   double sigma_ = 0;

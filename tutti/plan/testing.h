@@ -28,10 +28,11 @@ inline constexpr Duration ns(int64_t count) {
 // Keeps alive what a Problem refers to.
 class World {
  public:
-  World(Graph graph, MachineSpec machine, const Constraints& constraints = {})
+  World(Graph graph, MachineSpec machine, const Constraints& constraints = {},
+        const CostSpec& costs = {})
       : graph_(std::make_unique<Graph>(std::move(graph))),
         machine_(std::make_unique<Machine>(Machine::build(std::move(machine)).value())),
-        costs_(std::make_unique<Costs>(Costs::build(*graph_, *machine_).value())),
+        costs_(std::make_unique<Costs>(Costs::build(*graph_, *machine_, costs).value())),
         problem_(std::make_unique<Problem>(
             Problem::make(*graph_, *machine_, *costs_, constraints).value())) {}
 

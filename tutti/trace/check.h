@@ -19,8 +19,13 @@ struct TraceRules {
   // The released model: one transfer per edge, none recorded; graph inputs are everywhere; devices
   // run one op at a time, first ready first served; no links, no memory.
   bool released = false;
+  // The null runtime: everything happens at time 0 and takes no time.
+  bool timeless = false;
   int limit = 20;
 };
+
+// The rules of the model that the trace is of, by the runtime it names.
+TraceRules rules_for(const Trace& trace, const Plan* plan);
 
 // Every rule that the trace breaks, one sentence each; none if it is good. See check_rules.h
 // for the rules; the chief one is work conservation: no slot is free while an op placed there has

@@ -1,9 +1,10 @@
-// The judge in worlds other than the plain one: limited memory, shared links, given transfer times,
-// online policies, the released model.
+// The judge in worlds other than the plain one: shared links, given transfer times, online
+// policies, the released model. Limited memory has check_memory_test.cc.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tutti/trace/check.h"
 #include "tutti/trace/testing.h"
@@ -16,73 +17,6 @@ using Sentences = std::vector<std::string>;
 
 bool contains(const Sentences& sentences, const std::string& sentence) {
   return std::find(sentences.begin(), sentences.end(), sentence) != sentences.end();
-}
-
-Constraints limit(const char* memory, int64_t bytes) {
-  Constraints constraints;
-  constraints.memory_limits = {{.memory = memory, .bytes = bytes}};
-  return constraints;
-}
-
-TEST(CheckMemory, AllowsJustWhatFits) {
-  // gpu0 holds the weight (50), x (100, until a ends) and the output of a (100).
-  const World enough(small_graph(), small_machine(), limit("gpu0", 250));
-  EXPECT_EQ(check_trace(enough.problem(), small_trace(enough.problem())), Sentences{});
-  const World short_of_one(small_graph(), small_machine(), limit("gpu0", 249));
-  EXPECT_EQ(check_trace(short_of_one.problem(), small_trace(short_of_one.problem())),
-            Sentences{"memory 'gpu0' held 250 bytes at 110 ns, which is 1 over its limit of 249"});
-}
-
-TEST(CheckMemory, CountsTransientBytesWhileTheOpRuns) {
-  const World world(small_graph({.transient_bytes = 7}), small_machine(), limit("gpu0", 256));
-  EXPECT_EQ(check_trace(world.problem(), small_trace(world.problem())),
-            Sentences{"memory 'gpu0' held 257 bytes at 110 ns, which is 1 over its limit of 256"});
-}
-
-// p makes 100 bytes that r reads; q makes 100 bytes and has room only once r has finished, although
-// the second slot of cpu0 is free all the time.
-class ShortMemory : public ::testing::Test {
- protected:
-  static Graph graph() {
-    GraphBuilder builder("short");
-    const std::vector<GivenTime> times = {{"", ns(100)}};
-    const std::vector<ValueSpec> large = {{.bytes = 100}};
-    const std::vector<ValueSpec> small = {{.bytes = 10}};
-    const OpId p =
-        builder.add_op({.name = "p", .kind = "work", .outputs = large, .run_times = times});
-    const std::vector<ValueId> made = {builder.outputs(p).front()};
-    builder.add_op(
-        {.name = "r", .kind = "work", .operands = made, .outputs = small, .run_times = times});
-    builder.add_op({.name = "q", .kind = "work", .outputs = large, .run_times = times});
-    return std::move(builder).build().value();
-  }
-
-  Trace trace(Duration start_of_q) const {
-    Trace trace = empty_trace(world_.problem());
-    trace.ops = {{OpId{0}, kCpu0, 0, ns(0), ns(100)},
-                 {OpId{1}, kCpu0, 0, ns(100), ns(200)},
-                 {OpId{2}, kCpu0, 1, start_of_q, start_of_q + ns(100)}};
-    trace.makespan = trace.ops[2].finish;
-    return trace;
-  }
-
-  World world_{graph(), small_machine(), limit("host", 150)};
-};
-
-TEST_F(ShortMemory, ExcusesAnOpThatWaitsForRoom) {
-  EXPECT_EQ(check_trace(world_.problem(), trace(ns(200))), Sentences{});
-}
-
-TEST_F(ShortMemory, DoesNotExcuseAnOpThatWaitsLonger) {
-  EXPECT_EQ(check_trace(world_.problem(), trace(ns(201))),
-            Sentences{"op 'q' could start on 'cpu0' from 0 ns on, where a slot was free, but "
-                      "started at 201 ns"});
-}
-
-TEST_F(ShortMemory, DoesNotLetAnOpStartWithoutRoom) {
-  EXPECT_TRUE(
-      contains(check_trace(world_.problem(), trace(ns(199))),
-               "memory 'host' held 210 bytes at 199 ns, which is 60 over its limit of 150"));
 }
 
 // The same run over shared links: b leaves gpu0 at once, and joins when a has just passed.
@@ -117,6 +51,74 @@ TEST(CheckSharedLinks, AreNeverQuickerThanAlone) {
       contains(check_trace(world.problem(), trace),
                "hop 0 of the transfer of 'x' to 'gpu0' took 109 ns, but even alone it takes "
                "110 ns"));
+}
+
+// Values of 1000, 2000 and 3000 bytes leave gpu0 for the host together, at 1 byte per ns: each gets
+// a third until 3010, then the two that are left a half until 5010.
+class FairLinks : public ::testing::Test {
+ protected:
+  static constexpr int kFirst = 0, kSecond = 1, kThird = 2;
+
+  static Graph graph() {
+    GraphBuilder builder("fair");
+    const std::vector<GivenTime> no_time = {{"", ns(0)}};
+    for (const int64_t bytes : {1000, 2000, 3000}) {
+      const std::vector<ValueSpec> output = {{.bytes = bytes}};
+      builder.add_op({.name = "make" + std::to_string(bytes),
+                      .kind = "work",
+                      .outputs = output,
+                      .run_times = no_time});
+    }
+    for (int32_t i = 0; i < 3; ++i) {
+      const std::vector<ValueId> operand = {ValueId{i}};
+      builder.add_op({.name = "read" + std::to_string(i),
+                      .kind = "work",
+                      .operands = operand,
+                      .run_times = no_time});
+    }
+    return std::move(builder).build().value();
+  }
+
+  FairLinks() : trace_(empty_trace(world_.problem())) {
+    for (int32_t i = 0; i < 3; ++i) trace_.ops.push_back({OpId{i}, kGpu0, 0, ns(0), ns(0)});
+    for (const int64_t finish : {3010, 5010, 6010}) {
+      const auto i = static_cast<int32_t>(trace_.transfers.size());
+      trace_.transfers.push_back({ValueId{i}, kOnGpu0, kHost, 0, false, ns(0), ns(finish)});
+      trace_.ops.push_back({OpId{3 + i}, kCpu0, 0, ns(finish), ns(finish)});
+    }
+    trace_.makespan = ns(6010);
+  }
+
+  void end(int transfer, Duration time) {
+    trace_.transfers[transfer].finish = time;
+    trace_.ops[3 + transfer].start = trace_.ops[3 + transfer].finish = time;
+    trace_.makespan = std::max(trace_.makespan, time);
+  }
+
+  Sentences check() const { return check_trace(world_.problem(), trace_); }
+
+  World world_{graph(), small_machine(Sharing::shared)};
+  Trace trace_;
+};
+
+TEST_F(FairLinks, DivideTheirBandwidthEqually) {
+  EXPECT_EQ(check(), Sentences{});
+}
+
+TEST_F(FairLinks, MayNotIdle) {
+  end(kThird, ns(9000));
+  EXPECT_EQ(
+      check(),
+      Sentences{"hop 0 of the transfer of 'make3000' to 'host' ended only at 9000 ns, when "
+                "its fair share of the channels could have moved 5990 bytes and it has 3000"});
+}
+
+TEST_F(FairLinks, MayNotPreferOne) {
+  // The first takes all until 1010; the others share the rest and end as they did.
+  end(kFirst, ns(1010));
+  EXPECT_TRUE(contains(check(),
+                       "hop 0 of the transfer of 'make1000' to 'host' ended at 1010 ns, but its "
+                       "fair share of the channels moved 333 of its 1000 bytes by then"));
 }
 
 // From a to c a transfer of 50 ns is given, which holds no link.
@@ -216,6 +218,50 @@ TEST_F(OnlineRun, MayPause) {
   hesitate();
   trace_.pauses = {{ns(530), ns(560)}, {ns(560), ns(600)}};
   EXPECT_EQ(check(), Sentences{});
+}
+
+// p, q and r, of 100 ns each, have their operands from the start and wait for the one slot of gpu0.
+class PriorityOrder : public ::testing::Test {
+ protected:
+  static Graph graph() {
+    GraphBuilder builder("priority");
+    const std::vector<GivenTime> times = {{"", ns(100)}};
+    const std::vector<ValueSpec> output = {{.bytes = 100}};
+    for (const char* name : {"p", "q", "r"}) {
+      builder.add_op({.name = name, .kind = "work", .outputs = output, .run_times = times});
+    }
+    return std::move(builder).build().value();
+  }
+
+  // The ops in the order in which they start.
+  Sentences check(const std::vector<OpId>& order, std::optional<ReadyOrder> recorded,
+                  const Constraints& constraints = {}) const {
+    const World world(graph(), small_machine(), constraints);
+    Trace trace = empty_trace(world.problem());
+    trace.order = recorded;
+    for (const OpId op : order) {
+      const Duration start = ns(100 * static_cast<int64_t>(trace.ops.size()));
+      trace.ops.push_back({op, kGpu0, 0, start, start + ns(100)});
+    }
+    trace.makespan = ns(300);
+    Plan plan;
+    plan.placement = {kGpu0, kGpu0, kGpu0};
+    plan.priority = {7, 5, 5};
+    return check_trace(world.problem(), trace, {.plan = &plan});
+  }
+};
+
+TEST_F(PriorityOrder, LetsTheSmallestGoFirst) {
+  EXPECT_EQ(check({OpId{1}, OpId{2}, OpId{0}}, ReadyOrder::priority), Sentences{});
+  EXPECT_EQ(check({OpId{2}, OpId{1}, OpId{0}}, ReadyOrder::priority), Sentences{});
+  EXPECT_EQ(check({OpId{1}, OpId{0}, OpId{2}}, ReadyOrder::priority),
+            Sentences{"op 'p' of priority 7 started on 'gpu0' at 100 ns, while 'r' of priority 5 "
+                      "was ready there and had room"});
+}
+
+TEST_F(PriorityOrder, IsNotAskedOfOtherRuns) {
+  EXPECT_EQ(check({OpId{0}, OpId{1}, OpId{2}}, ReadyOrder::fifo), Sentences{});
+  EXPECT_EQ(check({OpId{0}, OpId{1}, OpId{2}}, std::nullopt), Sentences{});
 }
 
 // The released model: no transfer is recorded, and x is everywhere.

@@ -25,10 +25,18 @@ void check_device(const Case& trial, const OpSpan& span, Verdict& verdict) {
   if (!problem.allows(span.op, span.device)) {
     verdict.add("op '{}' ran on '{}', which its constraints do not allow", name, device);
   }
+  if (trial.rules.timeless) return;
   const Duration run_time = problem.costs.run_time(span.op, span.device);
-  if (!trial.trace.sampled && span.finish - span.start != run_time) {
-    verdict.add("op '{}' ran for {} ns on '{}', where its run time is {} ns", name,
-                (span.finish - span.start).count(), device, run_time.count());
+  const Noise& noise = problem.costs.run_time_noise(span.op);
+  const TimeRange possible = possible_times(trial, run_time, noise);
+  const Duration lasted = span.finish - span.start;
+  if (possible.holds(lasted)) return;
+  if (trial.drawn(noise)) {
+    verdict.add("op '{}' ran for {} ns on '{}', where its noise reaches from {} ns to {} ns", name,
+                lasted.count(), device, possible.least.count(), possible.most.count());
+  } else {
+    verdict.add("op '{}' ran for {} ns on '{}', where its run time is {} ns", name, lasted.count(),
+                device, run_time.count());
   }
 }
 
@@ -37,7 +45,7 @@ void check_operands(const Case& trial, const OpSpan& span, Verdict& verdict) {
   const std::string_view name = graph.op_name(span.op);
   // In the released model drawn transfer times leave no mark; producers do.
   const bool only_producers =
-      trial.rules.released && trial.trace.sampled && !trial.problem.costs.transfer_noise().none();
+      trial.rules.released && trial.drawn(trial.problem.costs.transfer_noise());
   for (const EdgeId edge : graph.edges(span.op)) {
     Duration arrival = trial.presence.arrival(edge);
     const OpId producer = graph.edge_from(edge);
@@ -121,9 +129,24 @@ void check_strict_order(const Case& trial, Verdict& verdict) {
   }
 }
 
+// What the run says of itself may excuse only what it can be true of.
+void check_records(const Case& trial, Verdict& verdict) {
+  if (trial.trace.sampled && !trial.problem.costs.has_noise()) {
+    verdict.add("the trace is recorded as sampled, but these costs have no noise");
+  }
+  if (trial.rules.plan == nullptr) return;
+  if (!trial.trace.placed.empty()) {
+    verdict.add("the trace records when ops were placed, but the plan placed them all beforehand");
+  }
+  if (!trial.trace.pauses.empty()) {
+    verdict.add("the trace records pauses, but the run of a plan has none");
+  }
+}
+
 }  // namespace
 
 void check_ops(const Case& trial, Verdict& verdict) {
+  check_records(trial, verdict);
   Duration end{0};
   for (const OpSpan& span : trial.trace.ops) {
     end = std::max(end, span.finish);

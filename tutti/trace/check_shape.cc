@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tutti/base/fingerprint.h"
 #include "tutti/trace/check_rules.h"
 
@@ -84,10 +86,24 @@ void check_placed(const Problem& problem, const Trace& trace, Verdict& verdict) 
   }
 }
 
+void check_no_time_passed(const Trace& trace, Verdict& verdict) {
+  Duration last = trace.makespan;
+  for (const OpSpan& span : trace.ops) last = std::max(last, span.finish);
+  for (const TransferSpan& span : trace.transfers) last = std::max(last, span.finish);
+  for (const PlacedAt& placed : trace.placed) last = std::max(last, placed.time);
+  if (last <= Duration{0}) return;
+  verdict.add("a run of the null runtime takes no time, but this one lasted until {} ns",
+              last.count());
+}
+
 void check_plan_shape(const Problem& problem, const Plan& plan, Verdict& verdict) {
   if (plan.placement.size() != static_cast<size_t>(problem.graph.size())) {
     verdict.add("the plan places {} ops, but the graph has {}", plan.placement.size(),
                 problem.graph.size());
+  }
+  if (plan.priority.size() != plan.placement.size()) {
+    verdict.add("the plan gives {} priorities to {} ops", plan.priority.size(),
+                plan.placement.size());
   }
   if (plan.strict_order.empty()) return;
   if (plan.strict_order.size() != static_cast<size_t>(problem.machine.size())) {
@@ -120,6 +136,7 @@ void check_shape(const Problem& problem, const Trace& trace, const TraceRules& r
   check_op_spans(problem, trace, verdict);
   check_transfer_spans(problem, trace, verdict);
   check_placed(problem, trace, verdict);
+  if (rules.timeless) check_no_time_passed(trace, verdict);
   for (const Pause& pause : trace.pauses) {
     if (pause.start >= Duration{0} && pause.finish >= pause.start) continue;
     verdict.add("a pause lasts from {} ns to {} ns, which is no span of time", pause.start.count(),

@@ -28,13 +28,81 @@ TEST(CheckTrace, SaysAtMostAsMuchAsItMay) {
   EXPECT_EQ(check_trace(world.problem(), trace, {.limit = 2}).size(), 2u);
 }
 
-TEST(CheckTrace, LetsSampledRunsTakeTheirTime) {
+TEST(CheckTrace, TakesNoSampledRunWhereNothingHasNoise) {
   const World world(small_graph(), small_machine());
   Trace trace = small_trace(world.problem());
   trace.ops[kE.index].finish += ns(7);
   trace.makespan += ns(7);
   trace.sampled = true;
-  EXPECT_EQ(check_trace(world.problem(), trace), Sentences{});
+  EXPECT_EQ(check_trace(world.problem(), trace),
+            (Sentences{"the trace is recorded as sampled, but these costs have no noise",
+                       "op 'e' ran for 407 ns on 'cpu0', where its run time is 400 ns"}));
+}
+
+TEST(CheckTrace, LetsDrawnOpsTakeWhatTheirNoiseCanReach) {
+  // A factor of Student's t is cut to [0.1, 1000], and here again divided by about 1.
+  CostSpec costs;
+  costs.run_time_noise = {.model = NoiseSpec::Model::student_t, .spread = 0.1};
+  const World world(small_graph(), small_machine(), {}, costs);
+  const auto with_e_of = [&](Duration run_time) {
+    Trace trace = small_trace(world.problem());
+    trace.sampled = true;
+    trace.ops[kE.index].finish = trace.ops[kE.index].start + run_time;
+    trace.makespan = trace.ops[kE.index].finish;
+    return check_trace(world.problem(), trace);
+  };
+  EXPECT_EQ(with_e_of(ns(407)), Sentences{});
+  EXPECT_EQ(with_e_of(ns(42)), Sentences{});
+  ASSERT_EQ(with_e_of(ns(30)).size(), 1u);
+  EXPECT_EQ(with_e_of(ns(30))[0].find("op 'e' ran for 30 ns on 'cpu0', where its noise reaches"),
+            0u);
+  EXPECT_EQ(with_e_of(ns(500000)).size(), 1u);
+}
+
+TEST(CheckTrace, LetsNothingBesideTheDrawnTakeItsTime) {
+  CostSpec costs;
+  costs.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1};
+  const World world(small_graph(), small_machine(), {}, costs);
+  Trace trace = small_trace(world.problem());
+  trace.sampled = true;
+  trace.transfers[kMoveD].finish += ns(5);
+  trace.ops[kE.index].start += ns(5);
+  trace.ops[kE.index].finish += ns(5);
+  trace.makespan += ns(5);
+  EXPECT_EQ(check_trace(world.problem(), trace),
+            Sentences{"hop 0 of the transfer of 'd' to 'host' took 115 ns, but it takes 110 ns"});
+}
+
+TEST(CheckTrace, LetsDrawnTransfersTakeWhatTheirNoiseCanReach) {
+  CostSpec costs;
+  costs.transfer_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1};
+  const World world(small_graph(), small_machine(), {}, costs);
+  const auto with_d_late_by = [&](Duration late) {
+    Trace trace = small_trace(world.problem());
+    trace.sampled = true;
+    trace.transfers[kMoveD].finish += late;
+    trace.ops[kE.index].start += late;
+    trace.ops[kE.index].finish += late;
+    trace.makespan += late;
+    return check_trace(world.problem(), trace);
+  };
+  EXPECT_EQ(with_d_late_by(ns(5)), Sentences{});
+  ASSERT_EQ(with_d_late_by(ns(500)).size(), 1u);
+  EXPECT_EQ(with_d_late_by(ns(500))[0].find("hop 0 of the transfer of 'd' to 'host' took 610 ns, "
+                                            "but its noise reaches"),
+            0u);
+}
+
+TEST(CheckTrace, HoldsTheNullRuntimeToTakingNoTime) {
+  const World world(small_graph(), small_machine());
+  Trace trace = small_trace(world.problem());
+  EXPECT_EQ(check_trace(world.problem(), trace, {.timeless = true}),
+            Sentences{"a run of the null runtime takes no time, but this one lasted until 1150 "
+                      "ns"});
+  for (OpSpan& span : trace.ops) span.start = span.finish = ns(0);
+  for (TransferSpan& span : trace.transfers) span.start = span.finish = ns(0);
+  trace.makespan = ns(0);
+  EXPECT_EQ(check_trace(world.problem(), trace, {.timeless = true}), Sentences{});
 }
 
 struct Broken {
@@ -132,6 +200,16 @@ INSTANTIATE_TEST_SUITE_P(
             "StrictOrderBroken",
             [](Trace&, Plan& plan) { std::swap(plan.strict_order[1][0], plan.strict_order[1][1]); },
             "on 'gpu1' op 'c' started at 430 ns, before 'd', which the strict order puts first"},
+        Broken{"PlacedThoughPlanned",
+               [](Trace& trace, Plan&) {
+                 trace.placed = {{kA, ns(0)}, {kB, ns(0)}, {kC, ns(0)}, {kD, ns(0)}, {kE, ns(0)}};
+               },
+               "the trace records when ops were placed, but the plan placed them all beforehand"},
+        Broken{"PausedThoughPlanned",
+               [](Trace& trace, Plan&) {
+                 trace.pauses = {{ns(0), ns(5)}};
+               },
+               "the trace records pauses, but the run of a plan has none"},
         Broken{"MakespanWrong", [](Trace& trace, Plan&) { trace.makespan = ns(1149); },
                "the trace's makespan is 1149 ns, but its last op finished at 1150 ns"},
         Broken{"SlotFreeWhileAnOpWaits",

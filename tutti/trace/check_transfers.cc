@@ -92,10 +92,23 @@ class TransferJudge {
                    to_);
       return;
     }
+    if (trial_.rules.timeless) return;
     const Duration lasted = transfer_.finish - transfer_.start;
-    if (trial_.trace.sampled || lasted == *readers_->longest_given || is_given(lasted)) return;
-    verdict_.add("the transfer of '{}' to '{}' took {} ns, but its given time is {} ns", value_,
-                 to_, lasted.count(), readers_->longest_given->count());
+    const TimeRange possible = possible_times(*readers_->longest_given);
+    if (possible.holds(lasted) || is_given(lasted)) return;
+    if (is_drawn()) {
+      verdict_.add(
+          "the transfer of '{}' to '{}' took {} ns, but its noise reaches from {} ns to {} ns",
+          value_, to_, lasted.count(), possible.least.count(), possible.most.count());
+    } else {
+      verdict_.add("the transfer of '{}' to '{}' took {} ns, but its given time is {} ns", value_,
+                   to_, lasted.count(), readers_->longest_given->count());
+    }
+  }
+
+  bool is_drawn() const { return trial_.drawn(trial_.problem.costs.transfer_noise()); }
+  TimeRange possible_times(Duration mean) const {
+    return trace_rules::possible_times(trial_, mean, trial_.problem.costs.transfer_noise());
   }
 
   // An online run may start the transfer before it knows of the reader with the longest time.
@@ -106,8 +119,9 @@ class TransferJudge {
     const std::span<const EdgeId> edges = graph.consumers(transfer_.value);
     return std::any_of(edges.begin(), edges.end(), [&](EdgeId edge) {
       const DeviceId to = trial_.presence.span(graph.edge_to(edge))->device;
-      return trial_.problem.machine.memory_of(to) == transfer_.to &&
-             trial_.problem.costs.given_transfer(edge, made->device, to) == lasted;
+      if (trial_.problem.machine.memory_of(to) != transfer_.to) return false;
+      const auto given = trial_.problem.costs.given_transfer(edge, made->device, to);
+      return given && possible_times(*given).holds(lasted);
     });
   }
 
@@ -142,17 +156,24 @@ class TransferJudge {
   }
 
   void judge_time(const TransferSpan& span, const Hop& hop) {
-    if (trial_.trace.sampled) return;
-    const Duration alone = Costs::hop_time(hop, trial_.problem.graph.bytes(span.value));
+    if (trial_.rules.timeless) return;
+    const int64_t bytes = trial_.problem.graph.bytes(span.value);
+    const TimeRange alone = possible_times(Costs::hop_time(hop, bytes));
     const Duration lasted = span.finish - span.start;
-    if (!hop.shared.empty() && lasted < alone) {
+    const bool meets_others = !hop.shared.empty() && bytes > 0 && hop.ns_per_byte > 0;
+    if (alone.holds(lasted) || (meets_others && lasted > alone.most)) return;
+    if (meets_others) {
       verdict_.add(
           "hop {} of the transfer of '{}' to '{}' took {} ns, but even alone it takes {} ns",
-          span.hop, value_, to_, lasted.count(), alone.count());
-    }
-    if (hop.shared.empty() && lasted != alone) {
+          span.hop, value_, to_, lasted.count(), alone.least.count());
+    } else if (is_drawn()) {
+      verdict_.add(
+          "hop {} of the transfer of '{}' to '{}' took {} ns, but its noise reaches from {} ns to "
+          "{} ns",
+          span.hop, value_, to_, lasted.count(), alone.least.count(), alone.most.count());
+    } else {
       verdict_.add("hop {} of the transfer of '{}' to '{}' took {} ns, but it takes {} ns",
-                   span.hop, value_, to_, lasted.count(), alone.count());
+                   span.hop, value_, to_, lasted.count(), alone.least.count());
     }
   }
 
@@ -205,6 +226,7 @@ void check_transfers(const Case& trial, Verdict& verdict) {
 }
 
 void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict) {
+  const bool known = !trial.rules.timeless && !trial.drawn(trial.problem.costs.transfer_noise());
   for (int32_t index = 0; index < trial.problem.machine.channel_count(); ++index) {
     const Channel& channel = trial.problem.machine.channel(ChannelId{index});
     const ChannelUse& use = channels[index];
@@ -214,8 +236,7 @@ void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, 
       verdict.add("channel '{}' carried more than its {} transfers at once from {} ns to {} ns",
                   channel.name, channel.capacity, crowded[0].start.count(),
                   crowded[0].finish.count());
-    } else if (channel.sharing == Sharing::shared && channel.bytes_per_s > 0 &&
-               !trial.trace.sampled) {
+    } else if (channel.sharing == Sharing::shared && channel.bytes_per_s > 0 && known) {
       check_bandwidth(channel, use, verdict);
     }
   }

@@ -1,6 +1,7 @@
 #include "tutti/trace/file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <optional>
@@ -84,6 +85,7 @@ class TraceReader {
     trace_.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
     trace_.seed = read_seed(fields, "seed");
     trace_.sampled = fields.boolean("sampled", false);
+    read_order(fields);
     trace_.makespan = read_time(fields, "makespan_ns");
     if (trace_.graph_fingerprint != problem_.graph.fingerprint()) {
       fields.fail(fmt::format("the trace is of another graph ({}, not {})",
@@ -91,6 +93,15 @@ class TraceReader {
                               fingerprint_text(problem_.graph.fingerprint())));
     }
     return fields.done();
+  }
+
+  void read_order(Fields& fields) {
+    const std::string word = fields.text("order", "");
+    if (word.empty()) return;
+    trace_.order = find_ready_order(word);
+    if (trace_.order) return;
+    fields.fail(fmt::format("\"order\" must be one of {}, not \"{}\"",
+                            fmt::join(kReadyOrderWords, ", "), word));
   }
 
   OpId read_op_name(Fields& fields) {

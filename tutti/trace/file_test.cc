@@ -35,6 +35,7 @@ Result<Trace> read(const std::string& text, const Problem& problem) {
 Trace full_trace(const Problem& problem) {
   Trace trace = small_trace(problem);
   trace.sampled = true;
+  trace.order = ReadyOrder::lifo;
   trace.transfers[kMoveX].given = true;
   trace.transfers.push_back({kFromA, kOnGpu0, kHost, 7, false, ns(1), ns(1234567890123)});
   trace.placed = {{kB, ns(210)}, {kA, ns(0)}};
@@ -48,6 +49,7 @@ void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.machine_fingerprint, b.machine_fingerprint);
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.sampled, b.sampled);
+  EXPECT_EQ(a.order, b.order);
   EXPECT_EQ(a.makespan, b.makespan);
   ASSERT_EQ(a.ops.size(), b.ops.size());
   for (size_t i = 0; i < a.ops.size(); ++i) {
@@ -174,6 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
               "stands twice"},
         Wrong{"UnknownKeyInHeader", "\"runtime\":", "\"why\":1,\"runtime\":", "no key \"why\""},
         Wrong{"NegativeMakespan", "\"makespan_ns\":", "\"makespan_ns\":-", "whole number from 0"},
+        Wrong{"UnknownOrder", "\"order\":\"lifo\"", "\"order\":\"last\"",
+              "\"order\" must be one of priority, fifo, lifo, random, not \"last\""},
         Wrong{"SampledIsANumber", "\"sampled\":true", "\"sampled\":1", "must be true or false"},
         Wrong{"UnknownOp", "\"op\":\"a\"", "\"op\":\"zz\"", "no op 'zz'"},
         Wrong{"UnknownDevice", "\"device\":\"gpu0\"", "\"device\":\"tpu\"", "no device 'tpu'"},

@@ -81,6 +81,7 @@ class TraceWriter {
     json_.field("graph_fingerprint", fingerprint_text(trace_.graph_fingerprint));
     json_.field("machine_fingerprint", fingerprint_text(trace_.machine_fingerprint));
     json_.field("seed", seed_text(trace_.seed)).field("sampled", trace_.sampled);
+    if (trace_.order) json_.field("order", to_text(*trace_.order));
     json_.field("makespan_ns", trace_.makespan);
     json_.close_object();
   }

@@ -9,12 +9,13 @@ namespace {
 // Gathers changes by memory in any order, then adds them up in order of time.
 class Ledger {
  public:
+  // `full_times` is null for the least use.
   Ledger(const Problem& problem, const Trace& trace, const Presence& presence,
-         const MemoryRules& rules)
+         FullTimes* full_times)
       : problem_(problem),
         trace_(trace),
         presence_(presence),
-        rules_(rules),
+        full_times_(full_times),
         changes_(static_cast<size_t>(problem.machine.memory_count())) {}
 
   std::vector<MemoryUse> add_up() {
@@ -46,7 +47,7 @@ class Ledger {
     const bool weight = !producer.valid() && problem_.graph.is_weight(value);
     const int64_t bytes = problem_.graph.bytes(value);
     const MemoryId home = presence_.home(value);
-    const Duration held = rules_.hold_room ? last_placed(value) : Duration{0};
+    const Duration held = full_times_ != nullptr ? last_placed(value) : Duration{0};
     for (const Transfer& transfer : presence_.transfers(value)) {
       const Readers* there = find_in(readers_, transfer.to);
       take(transfer.to, copy_begins(transfer, there), bytes);
@@ -65,9 +66,12 @@ class Ledger {
   }
 
   Duration copy_begins(const Transfer& transfer, const Readers* readers) const {
-    if (!rules_.hold_room || readers == nullptr) return transfer.start;
+    if (full_times_ == nullptr || readers == nullptr) return transfer.start;
+    const Hop* hop = hop_of(problem_.machine, trace_.transfers[transfer.spans.front()]);
     const Duration made = presence_.arrival(transfer.value, transfer.from);
-    return std::min(transfer.start, std::max(made, readers->first_placed));
+    const Duration could = std::max(made, readers->first_placed);
+    if (hop == nullptr || could >= transfer.start) return transfer.start;
+    return full_times_->full_since(*hop, {could, transfer.start});
   }
 
   Duration made_copy_ends(ValueId value, MemoryId home) const {
@@ -104,7 +108,7 @@ class Ledger {
   const Problem& problem_;
   const Trace& trace_;
   const Presence& presence_;
-  MemoryRules rules_;
+  FullTimes* full_times_;
   std::vector<std::vector<Change>> changes_;  // by memory
   std::vector<Readers> readers_;
 };
@@ -116,8 +120,13 @@ int64_t MemoryUse::peak() const {
 }
 
 std::vector<MemoryUse> memory_use(const Problem& problem, const Trace& trace,
-                                  const Presence& presence, const MemoryRules& rules) {
-  return Ledger(problem, trace, presence, rules).add_up();
+                                  const Presence& presence) {
+  return Ledger(problem, trace, presence, /*full_times=*/nullptr).add_up();
+}
+
+std::vector<MemoryUse> most_memory_use(const Problem& problem, const Trace& trace,
+                                       const Presence& presence, FullTimes& full_times) {
+  return Ledger(problem, trace, presence, &full_times).add_up();
 }
 
 int64_t bytes_at_start(const Graph& graph, OpId op) {
@@ -126,12 +135,29 @@ int64_t bytes_at_start(const Graph& graph, OpId op) {
   return bytes;
 }
 
+size_t LeastUse::at(Duration time) const {
+  return static_cast<size_t>(std::upper_bound(use_.time.begin(), use_.time.end(), time) -
+                             use_.time.begin() - 1);
+}
+
 int64_t LeastUse::during(Interval interval) const {
-  const auto first = static_cast<size_t>(
-      std::upper_bound(time_.begin(), time_.end(), interval.start) - time_.begin() - 1);
-  const auto end = static_cast<size_t>(
-      std::lower_bound(time_.begin(), time_.end(), interval.finish) - time_.begin());
-  return least_.over(first, end);
+  return least_.over(at(interval.start), at(interval.finish - Duration{1}) + 1);
+}
+
+LeastUses::LeastUses(const Problem& problem, const std::vector<MemoryUse>& memories)
+    : least_(memories.size()) {
+  for (size_t i = 0; i < memories.size(); ++i) {
+    const MemoryId memory{static_cast<int32_t>(i)};
+    if (problem.memory_limit(memory) != kUnlimitedBytes) least_[i].emplace(memories[i]);
+  }
+}
+
+std::optional<Duration> LeastUse::first_at_most(Interval interval, int64_t bytes) const {
+  const size_t last = at(interval.finish - Duration{1});
+  for (size_t i = at(interval.start); i <= last; ++i) {
+    if (use_.bytes[i] <= bytes) return std::max(use_.time[i], interval.start);
+  }
+  return std::nullopt;
 }
 
 }  // namespace tutti

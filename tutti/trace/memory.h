@@ -15,10 +15,12 @@
 #define TUTTI_TRACE_MEMORY_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tutti/plan/intervals.h"
 #include "tutti/plan/problem.h"
+#include "tutti/trace/full_times.h"
 #include "tutti/trace/least_of.h"
 #include "tutti/trace/presence.h"
 #include "tutti/trace/trace.h"
@@ -35,30 +37,50 @@ struct MemoryUse {
   int64_t peak() const;
 };
 
-struct MemoryRules {
-  // Counts a copy from the time its transfer could have started. A runtime may set room aside for a
-  // transfer that waits for a link, and no trace shows when: this is the most it may have set
-  // aside.
-  bool hold_room = false;
-};
-
 // By memory.
 std::vector<MemoryUse> memory_use(const Problem& problem, const Trace& trace,
-                                  const Presence& presence, const MemoryRules& rules = {});
+                                  const Presence& presence);
+
+// The most that a runtime may have counted as in use, which no trace shows. It may set room aside
+// for a transfer that waits for its channels and for nothing else; one whose channels have room
+// waits for memory, and holds none. An online run may also keep every copy until all readers of the
+// value are placed.
+std::vector<MemoryUse> most_memory_use(const Problem& problem, const Trace& trace,
+                                       const Presence& presence, FullTimes& full_times);
 
 // The bytes an op takes when it starts.
 int64_t bytes_at_start(const Graph& graph, OpId op);
 
-// Answers "the least bytes in use during an interval" in logarithmic time. Keeps a reference.
+// Answers questions about the bytes in use during an interval of some length, from 0 on. Keeps a
+// reference.
 class LeastUse {
  public:
-  explicit LeastUse(const MemoryUse& use) : time_(use.time), least_(use.bytes) {}
-  // Requires an interval of some length, from 0 on.
+  explicit LeastUse(const MemoryUse& use) : use_(use), least_(use.bytes) {}
+  // The least, in logarithmic time.
   int64_t during(Interval interval) const;
+  // The first time at which there were no more than that many, in linear time.
+  std::optional<Duration> first_at_most(Interval interval, int64_t bytes) const;
 
  private:
-  const std::vector<Duration>& time_;
+  // The entry of the use that holds at that time.
+  size_t at(Duration time) const;
+
+  const MemoryUse& use_;
   LeastOf least_;
+};
+
+// The same for every memory that has a limit. Keeps references.
+class LeastUses {
+ public:
+  // `memories` is empty where no limit is enforced.
+  LeastUses(const Problem& problem, const std::vector<MemoryUse>& memories);
+  // Null if the memory has no limit.
+  const LeastUse* of(MemoryId memory) const {
+    return least_.empty() || !least_[memory.index] ? nullptr : &*least_[memory.index];
+  }
+
+ private:
+  std::vector<std::optional<LeastUse>> least_;  // by memory
 };
 
 }  // namespace tutti

@@ -15,11 +15,12 @@ namespace tutti {
 struct DeviceStats {
   double busy_share = 0;  // busy slot time over slots x makespan
   int64_t ops = 0;
-  // Idle slot time, divided by reason; the four shares and busy_share sum to 1. Where several
-  // reasons hold, memory goes before data, and data before ops.
+  // Idle slot time, divided by reason; the five shares and busy_share sum to 1. Where several
+  // reasons hold, memory goes before order, order before data, and data before ops.
   double waiting_for_data = 0;    // an op placed here waits for a transfer under way or queued
   double waiting_for_ops = 0;     // an op placed here waits for its producers to finish
   double waiting_for_memory = 0;  // an op placed here has its operands but no room
+  double waiting_for_order = 0;   // an op placed here has all it needs, but another goes first
   double finished = 0;            // nothing placed here is left to start
 };
 
@@ -29,7 +30,8 @@ struct TraceStats {
   int64_t transfer_count = 0;
   std::vector<DeviceStats> devices;
   std::vector<double> channel_busy_share;  // by channel: share of the makespan it carried anything
-  std::vector<int64_t> peak_memory_bytes;  // by memory
+  std::vector<int64_t>
+      peak_memory_bytes;  // by memory; empty for the released model, which has none
 };
 
 TraceStats trace_stats(const Problem& problem, const Trace& trace);

@@ -46,7 +46,7 @@ TEST_F(SmallStats, SayWhyDevicesWereIdle) {
 TEST_F(SmallStats, AccountForAllTheTimeOfEveryDevice) {
   for (const DeviceStats& device : stats_.devices) {
     EXPECT_DOUBLE_EQ(device.busy_share + device.waiting_for_data + device.waiting_for_ops +
-                         device.waiting_for_memory + device.finished,
+                         device.waiting_for_memory + device.waiting_for_order + device.finished,
                      1);
   }
 }
@@ -64,12 +64,36 @@ TEST_F(SmallStats, KnowThePeakOfEachMemory) {
   EXPECT_EQ(stats_.peak_memory_bytes, (std::vector<int64_t>{200, 250, 300}));
 }
 
-TEST(Stats, PutTimeWithRoomForNothingDownToMemory) {
-  const World world(small_graph(), small_machine());
+// e has its operands in the host's memory from 750 on, but starts at 800.
+TraceStats stats_of_late_e(int64_t host_bytes) {
+  Constraints constraints;
+  constraints.memory_limits = {{.memory = "host", .bytes = host_bytes}};
+  const World world(small_graph(), small_machine(), constraints);
   Trace trace = small_trace(world.problem());
   stand_still(trace, ns(750), ns(50));
-  const TraceStats stats = trace_stats(world.problem(), trace);
+  return trace_stats(world.problem(), trace);
+}
+
+TEST(Stats, PutTimeWithoutRoomDownToMemory) {
+  // d is there with 100 bytes, and e makes 100 more.
+  const TraceStats stats = stats_of_late_e(199);
   EXPECT_DOUBLE_EQ(stats.devices[kCpu0.index].waiting_for_memory, 100.0 / 2400);
+  EXPECT_DOUBLE_EQ(stats.devices[kCpu0.index].waiting_for_order, 0);
+}
+
+TEST(Stats, PutTimeWithRoomDownToTheOrder) {
+  for (const int64_t bytes : {int64_t{200}, kUnlimitedBytes}) {
+    const TraceStats stats = stats_of_late_e(bytes);
+    EXPECT_DOUBLE_EQ(stats.devices[kCpu0.index].waiting_for_memory, 0);
+    EXPECT_DOUBLE_EQ(stats.devices[kCpu0.index].waiting_for_order, 100.0 / 2400);
+  }
+}
+
+TEST(Stats, KnowNoMemoryInTheReleasedModel) {
+  const World world(small_graph(), small_machine());
+  Trace trace = small_trace(world.problem());
+  trace.runtime = "sim/released";
+  EXPECT_TRUE(trace_stats(world.problem(), trace).peak_memory_bytes.empty());
 }
 
 TEST(Stats, OfAnEmptyRunAreFinished) {

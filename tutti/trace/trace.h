@@ -8,12 +8,14 @@
 #define TUTTI_TRACE_TRACE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tutti/base/id.h"
 #include "tutti/base/time.h"
 #include "tutti/machine/machine.h"
+#include "tutti/trace/ready_order.h"
 
 namespace tutti {
 
@@ -54,13 +56,19 @@ struct Trace {
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t seed = 0;
-  bool sampled = false;  // durations were drawn, not means
+  bool sampled = false;               // durations were drawn, not means
+  std::optional<ReadyOrder> order{};  // none: not recorded
   Duration makespan{0};
   std::vector<OpSpan> ops;
   std::vector<TransferSpan> transfers;
   std::vector<PlacedAt> placed;
   std::vector<Pause> pauses;
 };
+
+// True if the trace is of the released model, which has no memory and records no transfers.
+inline bool is_released(const Trace& trace) {
+  return trace.runtime == "sim/released";
+}
 
 }  // namespace tutti
 

@@ -9,7 +9,7 @@ namespace tutti::bound {
 namespace {
 
 // An op with a deadline: the times by which it may and must start and end.
-struct Task {
+struct DueOp {
   Ticks run;
   Ticks earliest_start;
   Ticks earliest_end;
@@ -26,13 +26,13 @@ class Refuter {
       if (run == 0) continue;
       const Ticks head = windows.head[op];
       const Ticks tail = windows.tail[op];
-      tasks_.push_back({.run = run,
-                        .earliest_start = head,
-                        .earliest_end = head + run,
-                        .latest_start = -tail - run,
-                        .latest_end = -tail});
+      ops_.push_back({.run = run,
+                      .earliest_start = head,
+                      .earliest_end = head + run,
+                      .latest_start = -tail - run,
+                      .latest_end = -tail});
     }
-    sort_tasks();
+    sort_ops();
   }
 
   // True if no run can end by the deadline.
@@ -41,8 +41,8 @@ class Refuter {
     move_deadline(deadline);
     if (overloaded_from(last_overload_)) return true;  // most often it still is
     begins_.clear();
-    for (const Task& task : tasks_) {
-      begins_.insert(begins_.end(), {task.earliest_start, task.earliest_end, task.latest_start});
+    for (const DueOp& op : ops_) {
+      begins_.insert(begins_.end(), {op.earliest_start, op.earliest_end, op.latest_start});
     }
     std::sort(begins_.begin(), begins_.end());
     begins_.erase(std::unique(begins_.begin(), begins_.end()), begins_.end());
@@ -55,63 +55,63 @@ class Refuter {
 
  private:
   // No order depends on the deadline, which moves all latest times alike.
-  void sort_tasks() {
+  void sort_ops() {
     const auto sorted_by = [&](auto key) {
-      std::vector<int> order(tasks_.size());
+      std::vector<int> order(ops_.size());
       std::iota(order.begin(), order.end(), 0);
       std::sort(order.begin(), order.end(),
-                [&](int a, int b) { return key(tasks_[a]) < key(tasks_[b]); });
+                [&](int a, int b) { return key(ops_[a]) < key(ops_[b]); });
       return order;
     };
-    by_latest_start_ = sorted_by([](const Task& task) { return task.latest_start; });
-    by_latest_end_ = sorted_by([](const Task& task) { return task.latest_end; });
-    by_earliest_end_ = sorted_by([](const Task& task) { return task.earliest_end; });
-    by_middle_ = sorted_by([](const Task& task) { return task.latest_start + task.earliest_end; });
+    by_latest_start_ = sorted_by([](const DueOp& op) { return op.latest_start; });
+    by_latest_end_ = sorted_by([](const DueOp& op) { return op.latest_end; });
+    by_earliest_end_ = sorted_by([](const DueOp& op) { return op.earliest_end; });
+    by_middle_ = sorted_by([](const DueOp& op) { return op.latest_start + op.earliest_end; });
   }
 
   void move_deadline(Ticks deadline) {
-    for (Task& task : tasks_) {
-      task.latest_start += deadline - deadline_;
-      task.latest_end += deadline - deadline_;
+    for (DueOp& op : ops_) {
+      op.latest_start += deadline - deadline_;
+      op.latest_end += deadline - deadline_;
     }
     deadline_ = deadline;
   }
 
-  // Whether some stretch [begin, end) holds more work than fits. What a task must do in it is zero
+  // Whether some stretch [begin, end) holds more work than fits. What an op must do in it is zero
   // up to some end, from there on grows with the end, and then stays: a ramp. There are three kinds
   // of them, each with its own order of where ramps stop, so that nothing is sorted here.
   bool overloaded_from(Ticks begin) {
     rises_.clear();
     stops_.clear();
     for (const int i : by_earliest_end_) {  // must go on at begin, and may end early
-      const Task& task = tasks_[i];
-      if (task.latest_start >= begin || task.earliest_end <= begin) continue;
+      const DueOp& op = ops_[i];
+      if (op.latest_start >= begin || op.earliest_end <= begin) continue;
       rises_.push_back(begin);
-      stops_.push_back(task.earliest_end);
+      stops_.push_back(op.earliest_end);
     }
-    merge_stops(by_middle_, [begin](const Task& task, Ticks& stop) {  // may start before begin
-      stop = task.latest_start + task.earliest_end - begin;
-      return task.earliest_start < begin && task.latest_start >= begin && task.earliest_end > begin;
+    merge_stops(by_middle_, [begin](const DueOp& op, Ticks& stop) {  // may start before begin
+      stop = op.latest_start + op.earliest_end - begin;
+      return op.earliest_start < begin && op.latest_start >= begin && op.earliest_end > begin;
     });
-    merge_stops(by_latest_end_, [begin](const Task& task, Ticks& stop) {  // starts behind begin
-      stop = task.latest_end;
-      return task.earliest_start >= begin;
+    merge_stops(by_latest_end_, [begin](const DueOp& op, Ticks& stop) {  // starts behind begin
+      stop = op.latest_end;
+      return op.earliest_start >= begin;
     });
     for (const int i : by_latest_start_) {
-      const Task& task = tasks_[i];
-      if (task.latest_start < begin || task.earliest_end <= begin) continue;
-      rises_.push_back(task.latest_start);
+      const DueOp& op = ops_[i];
+      if (op.latest_start < begin || op.earliest_end <= begin) continue;
+      rises_.push_back(op.latest_start);
     }
     return climbs_too_high(begin);
   }
 
-  // Adds the stops of those tasks that belong, which come in rising order.
+  // Adds the stops of those ops that belong, which come in rising order.
   template <class StopOf>
   void merge_stops(const std::vector<int>& order, StopOf stop_of) {
     more_stops_.clear();
     for (const int i : order) {
       Ticks stop = 0;
-      if (stop_of(tasks_[i], stop)) more_stops_.push_back(stop);
+      if (stop_of(ops_[i], stop)) more_stops_.push_back(stop);
     }
     merged_.clear();
     std::merge(stops_.begin(), stops_.end(), more_stops_.begin(), more_stops_.end(),
@@ -141,7 +141,7 @@ class Refuter {
 
   const int64_t slots_;
   const Ticks longest_;
-  std::vector<Task> tasks_;
+  std::vector<DueOp> ops_;
   Ticks deadline_ = 0;
   Ticks last_overload_ = 0;  // where the last deadline was refuted
   std::vector<int> by_latest_start_;

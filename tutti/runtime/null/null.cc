@@ -35,7 +35,6 @@ Trace empty_trace(const Problem& problem) {
   trace.runtime = "null";
   trace.graph_fingerprint = problem.graph.fingerprint();
   trace.machine_fingerprint = problem.machine.fingerprint();
-  trace.sampled = true;  // no duration is the mean
   return trace;
 }
 

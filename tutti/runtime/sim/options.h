@@ -6,11 +6,9 @@
 #include <cstdint>
 
 #include "tutti/base/time.h"
+#include "tutti/trace/ready_order.h"
 
 namespace tutti {
-
-// Who goes first among the ops that wait for a slot of one device.
-enum class ReadyOrder : uint8_t { priority, fifo, lifo, random };
 
 struct SimOptions {
   ReadyOrder order = ReadyOrder::priority;

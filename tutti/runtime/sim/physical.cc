@@ -84,6 +84,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   trace_.machine_fingerprint = problem_.machine.fingerprint();
   trace_.seed = options.seed;
   trace_.sampled = options.sample && problem_.costs.has_noise();
+  trace_.order = options.order;
   trace_.makespan = Duration{0};
 }
 
@@ -115,6 +116,7 @@ Result<Duration> PhysicalSimulator::run(const Plan& plan, const SimOptions& opti
 Result<Duration> PhysicalSimulator::run_online(Policy& policy, const SimOptions& options) {
   reset(options);
   plan_ = nullptr;
+  if (options_.order == ReadyOrder::priority) trace_.order = ReadyOrder::fifo;
   unmade_ = producer_edges_;
   for (const OpId op : problem_.graph.ops()) {
     if (unmade_[op.index] == 0) undecided_.push_back(op);
