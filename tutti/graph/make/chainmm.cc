@@ -1,6 +1,5 @@
 #include "tutti/graph/make/chainmm.h"
 
-#include "tutti/graph/make/devices.h"
 #include "tutti/graph/make/expert.h"
 
 namespace tutti {

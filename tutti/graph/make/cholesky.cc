@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tutti/graph/make/devices.h"
 #include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/expert.h"
 

@@ -1,10 +1,18 @@
 #include "tutti/graph/make/expert.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 namespace tutti {
+
+Result<void> check_devices(int32_t devices) {
+  constexpr int32_t kMost = 65536;
+  if (devices >= 1 && devices <= kMost) return {};
+  return invalid_input(
+      fmt::format("a workload is made for 1 to {} devices, not {}", kMost, devices));
+}
 
 int32_t block_cyclic(int64_t row, int64_t column, int64_t rows, int64_t columns, int32_t devices) {
   std::tuple<int64_t, int64_t> best{-1, 0};  // devices used, less the longer side of the grid

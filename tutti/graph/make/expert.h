@@ -1,4 +1,4 @@
-// Where an expert would put the blocks of a matrix product.
+// Where an expert would put the blocks of a matrix product, and on how many devices.
 
 #ifndef TUTTI_GRAPH_MAKE_EXPERT_H_
 #define TUTTI_GRAPH_MAKE_EXPERT_H_
@@ -6,6 +6,9 @@
 #include "tutti/graph/make/shard.h"
 
 namespace tutti {
+
+// Fails unless there are from 1 to 65536 devices.
+Result<void> check_devices(int32_t devices);
 
 // The device of block (row, column) when rows x columns blocks are dealt to a grid of devices in
 // turn, as ScaLAPACK does (Blackford et al. 1997). The grid is the one that leaves the fewest

@@ -4,7 +4,6 @@
 
 #include <numeric>
 
-#include "tutti/graph/make/devices.h"
 #include "tutti/graph/make/expert.h"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tutti/graph/make/devices.h"
+#include "tutti/graph/make/expert.h"
 
 namespace tutti {
 namespace {
