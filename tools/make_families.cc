@@ -1,5 +1,7 @@
 // tutti graph make layered, fork-join, tree, stencil, fft, all-to-all, random: seeded families.
 
+#include <fmt/format.h>
+
 #include "tools/graph_make.h"
 #include "tutti/graph/make/family/family.h"
 #include "tutti/graph/make/layered.h"
@@ -48,17 +50,26 @@ void add_fork_join(CLI::App& make, int& exit_code) {
   maker.run(make_fork_join, exit_code);
 }
 
+struct TreeFlags : TreeSpec {
+  std::string direction_text = "in";
+};
+
+Result<Graph> run_tree(TreeFlags flags) {
+  if (flags.direction_text != "in" && flags.direction_text != "out") {
+    return invalid_input(fmt::format("--direction is '{}', not in or out", flags.direction_text));
+  }
+  if (flags.direction_text == "out") flags.direction = TreeSpec::Direction::out;
+  return make_tree(flags);
+}
+
 void add_tree(CLI::App& make, int& exit_code) {
-  Maker<TreeSpec> maker(make, "tree", "A full tree, towards the root or away from it",
-                        "--levels 7 --direction out --seed 7");
+  Maker<TreeFlags> maker(make, "tree", "A full tree, towards the root or away from it",
+                         "--levels 7 --direction out --seed 7");
   maker.flag("--levels", maker.spec->levels, "Levels, root and leaves included");
   maker.flag("--arity", maker.spec->arity, "Branches of each op");
-  maker.command
-      ->add_option("--direction", maker.spec->direction, "in: leaves first; out: the root first")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, TreeSpec::Direction>{
-          {"in", TreeSpec::Direction::in}, {"out", TreeSpec::Direction::out}}));
+  maker.flag("--direction", maker.spec->direction_text, "in: leaves first; out: the root first");
   add_weights(maker);
-  maker.run(make_tree, exit_code);
+  maker.run(run_tree, exit_code);
 }
 
 void add_stencil(CLI::App& make, int& exit_code) {

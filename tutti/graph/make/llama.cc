@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "tutti/graph/make/expert.h"
@@ -157,14 +158,18 @@ Result<void> check(const LlamaSpec& spec) {
 }  // namespace
 
 Result<LlamaSpec> with_split(LlamaSpec spec, const std::string& split, int64_t shards) {
-  if (shards < 1) return invalid_input(fmt::format("{} shards cannot be made", shards));
+  if (auto checked = check_devices(spec.devices); !checked) return checked.error();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (shards < 1 || shards > kMost || spec.batch < 1 || spec.batch > kMost) {
+    return invalid_input(
+        fmt::format("a batch of {} cannot be split for {} shards", spec.batch, shards));
+  }
   if (split != "dp" && split != "tp" && split != "mix") {
     return invalid_input(fmt::format("there is no split '{}'; there are dp, tp and mix", split));
   }
   if (split == "dp") spec.data_shards = shards;
   if (split == "mix") {
-    const int64_t most = std::min(shards, std::max<int64_t>(spec.batch, 1));
-    for (int64_t by = 1; by <= most && by * by <= shards; ++by) {
+    for (int64_t by = 1; by * by <= shards; ++by) {
       if (shards % by == 0 && spec.batch % by == 0) spec.data_shards = by;
     }
   }

@@ -114,6 +114,39 @@ TEST(Llama, DoesTheSameProductsHoweverSplit) {
   }
 }
 
+TEST(Llama, HasTheWeightsOfTheModelHoweverSplit) {
+  const double expected = 2 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008 + 2 * 4096);
+  for (const char* split : {"dp", "tp", "mix"}) {
+    const Graph graph = must(make_llama(*with_split({.dtype = DType::bf16}, split, 4)));
+    double bytes = 0;
+    for (const ValueId value : graph.values()) {
+      if (graph.producer(value).valid() || !graph.is_weight(value)) continue;
+      bytes += static_cast<double>(graph.bytes(value));
+    }
+    EXPECT_EQ(bytes, expected) << split;
+  }
+}
+
+// What each device of a reduce-scatter and all-gather sends: from each of 4 head shards, 3 of 4 row
+// blocks go elsewhere; then each row block goes to 3 others. Both twice, for 4 x 4096 x 4096 in
+// f32.
+TEST(Llama, ExpertMovesNoMoreThanACollectiveWould) {
+  const Graph graph = must(make_llama(*with_split({}, "tp", 4)));
+  const auto shards = *shards_of(graph);
+  std::set<std::pair<ValueId, int32_t>> moved;
+  for (const OpId op : graph.ops()) {
+    const int32_t to = shards[static_cast<size_t>(op.index)];
+    for (const ValueId value : graph.operands(op)) {
+      const OpId from = graph.producer(value);
+      if (from.valid() && shards[static_cast<size_t>(from.index)] != to) moved.emplace(value, to);
+    }
+  }
+  double bytes = 0;
+  for (const auto& [value, to] : moved) bytes += static_cast<double>(graph.bytes(value));
+  const double stream = 4.0 * 4096 * 4096 * 4;
+  EXPECT_EQ(bytes, 2 * (4 * 0.75 + 3) * stream);
+}
+
 // 6 products of 4096^3 and 3 with the feed-forward network for each sequence, as in the paper.
 TEST(Llama, ByDataHasTheProductsOfThePapersGraph) {
   const Graph graph = must(make_llama(*with_split({}, "dp", 4)));
