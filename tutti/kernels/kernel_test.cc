@@ -13,6 +13,7 @@ using Pairs = Attributes::Pairs;
 Result<Tensor> run(std::string_view kind, const std::vector<Tensor>& operands,
                    const Pairs& attributes = {}) {
   std::vector<const Tensor*> pointers;
+  pointers.reserve(operands.size());
   for (const Tensor& operand : operands) pointers.push_back(&operand);
   return run_reference(kind, Attributes(attributes), pointers);
 }

@@ -28,8 +28,8 @@ struct Names {
 
 class Block {
  public:
-  Block(Program& program, const LlamaSpec& spec, const Names& names, std::string prefix)
-      : program_(program), spec_(spec), n_(names), prefix_(std::move(prefix)) {}
+  Block(Program& program, const Names& names, std::string prefix)
+      : program_(program), n_(names), prefix_(std::move(prefix)) {}
 
   TensorId make(TensorId x) {
     const TensorId attended =
@@ -51,7 +51,6 @@ class Block {
   TensorId feed_forward(TensorId x);
 
   Program& program_;
-  const LlamaSpec& spec_;
   const Names& n_;
   std::string prefix_;
 };
@@ -69,7 +68,7 @@ TensorId Block::attention(TensorId x) {
   const Indices pairs = {n_.sequence, n_.head, n_.row, n_.key};
   const TensorId scores =
       program_.matmul(prefix_ + "scores", query, program_.renamed(key, as_key), pairs);
-  const auto width = static_cast<double>(spec_.hidden / spec_.heads);
+  const auto width = static_cast<double>(program_[n_.element].size);
   const TensorId scaled = program_.scale(prefix_ + "scaled_scores", scores, 1 / std::sqrt(width));
   const TensorId weights = program_.softmax(prefix_ + "softmax", scaled, n_.key, n_.row);
   const TensorId context =
@@ -202,7 +201,7 @@ Result<Sharded> make_llama(const LlamaSpec& spec) {
     x = program.input("x", stream);
   }
   for (int64_t i = 0; i < spec.blocks; ++i) {
-    x = Block(program, spec, names, spec.blocks == 1 ? "" : fmt::format("block{}.", i)).make(x);
+    x = Block(program, names, spec.blocks == 1 ? "" : fmt::format("block{}.", i)).make(x);
   }
   if (spec.ends) {
     x = program.rms_norm("final_norm", x, program.weight("final_norm_weight", {names.hidden}),

@@ -123,9 +123,9 @@ Result<std::vector<Sharder::Partial>> Sharder::make_partials(const Split& split,
   const Indices& summed = split.statement.summed;
   for (const Axes& place : all_blocks(along(summed, split.counts))) {
     put(block, summed, place);
-    Result<Partial> partial = make_partial(split, block);
+    const Result<Partial> partial = make_partial(split, block);
     if (!partial) return partial.error();
-    partials.push_back(std::move(*partial));
+    partials.push_back(*partial);
   }
   return partials;
 }
