@@ -511,6 +511,60 @@ TEST_F(OtherProblem, IsWarnedOfInOneLine) {
   }
 }
 
+using Make = Cli;
+
+TEST_F(Make, SaysInOneSentenceWhatCannotBeMade) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wishes = {
+      {{"chainmm", "--split", "3,1,1"}, "does not split into 3 equal blocks"},
+      {{"chainmm", "--split", "2,2"}, "--split is '2,2'"},
+      {{"chainmm", "--split", "2,x,2"}, "--split is '2,x,2'"},
+      {{"chainmm", "--split", "0,1,1"}, "does not split into 0 equal blocks"},
+      {{"chainmm", "--size", "-1"}, "has size -1"},
+      {{"chainmm", "--size", "2000000000", "--split", "1,1,1"}, "bytes"},
+      {{"chainmm", "--size", "1048576", "--split", "65536,65536,1"}, "ops and edges"},
+      {{"chainmm", "--dtype", "i8"}, "--dtype is 'i8'"},
+      {{"chainmm", "--devices", "0"}, "devices, not 0"},
+      {{"ffnn", "--sizes", "4096"}, "sizes"},
+      {{"ffnn", "--sizes", "4096,many"}, "--sizes is '4096,many'"},
+      {{"ffnn", "--batch", "7"}, "does not split into 4 equal blocks"},
+      {{"llama-block", "--split", "pp"}, "there is no split 'pp'"},
+      {{"llama-block", "--split", "dp", "--batch", "3"}, "does not split into 4"},
+      {{"llama-block", "--shards", "-4"}, "for -4 shards"},
+      {{"llama-block", "--batch", "-9223372036854775808"}, "a batch of -9223372036854775808"},
+      {{"llama-block", "--row-shards", "3000000000"}, "does not split"},
+      {{"llama-layer", "--split", "tp", "--shards", "64"}, "does not split into 64"},
+      {{"llama-layer", "--heads", "0"}, "do not make 0 heads"},
+      {{"cholesky", "--tiles", "1000000"}, "ops and edges"},
+      {{"cholesky", "--tile-size", "0"}, "at least 1 tile"},
+      {{"fork-join", "--width", "99999999999"}, "ops and edges"},
+      {{"tree", "--levels", "100"}, "ops and edges"},
+      {{"tree", "--direction", "up"}, "--direction is 'up'"},
+      {{"stencil", "--radius", "-1"}, "radius"},
+      {{"fft", "--points", "12"}, "power of two"},
+      {{"all-to-all", "--width", "1000000"}, "ops and edges"},
+      {{"random", "--ccr", "nan"}, "ratio"},
+      {{"random", "--rate", "0"}, "positive"}};
+  for (const auto& [flags, expected] : wishes) {
+    std::vector<std::string> arguments = {"graph", "make"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << expected;
+    expect_one_sentence(ran, expected);
+  }
+}
+
+TEST_F(Make, WritesTheSameBytesForTheSameFlags) {
+  for (const char* kind : {"chainmm", "ffnn", "llama-block", "llama-layer", "cholesky", "layered",
+                           "fork-join", "tree", "stencil", "fft", "all-to-all", "random"}) {
+    const Ran first = run({"graph", "make", kind});
+    EXPECT_EQ(first.exit_code, 0) << kind << ": " << first.err;
+    EXPECT_EQ(first.out, run({"graph", "make", kind}).out) << kind;
+    // What is written can be read again, fingerprint included.
+    const Ran read = run({"graph", "info", write("made.json", first.out)});
+    EXPECT_EQ(read.exit_code, 0) << kind << ": " << read.err;
+  }
+}
+
 using FullDisk = Cli;
 
 TEST_F(FullDisk, ExitsWith1AndLeavesNoTemporaryFile) {

@@ -1,4 +1,4 @@
-// tutti graph: look at a graph, convert it to our format, or make one.
+// tutti graph: look at a graph or convert it to our format; graph_make.cc makes one.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,14 +6,12 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/graph_make.h"
 #include "tools/inputs.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
 #include "tutti/graph/analysis.h"
-#include "tutti/graph/file.h"
 #include "tutti/graph/import/import.h"
-#include "tutti/graph/make/layered.h"
 
 namespace tutti {
 namespace {
@@ -23,7 +21,6 @@ struct GraphArguments {
   std::string output = "-";
   bool json = false;
   bool scale_by_machine_speed = false;
-  LayeredSpec layered;
 };
 
 struct Summary {
@@ -107,28 +104,10 @@ int run_info(const GraphArguments& arguments) {
   return 0;
 }
 
-int write(const Graph& graph, const std::string& path) {
-  Result<Output> output = Output::open(path);
-  if (!output) return report(output.error());
-  write_graph(graph, *output);
-  const Result<void> written = output->commit();
-  if (!written) return report(written.error());
-  if (path != "-") {
-    fmt::print(stderr, "{}: {} ops, {} edges\n", path, graph.size(), graph.edge_count());
-  }
-  return 0;
-}
-
 int run_convert(const GraphArguments& arguments) {
   const Result<Imported> imported = load(arguments);
   if (!imported) return report(imported.error());
-  return write(imported->graph, arguments.output);
-}
-
-int run_layered(const GraphArguments& arguments) {
-  const Result<Graph> graph = make_layered(arguments.layered);
-  if (!graph) return report(graph.error());
-  return write(*graph, arguments.output);
+  return write_graph_to(imported->graph, arguments.output);
 }
 
 void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments, int& exit_code) {
@@ -152,26 +131,6 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
   convert->callback([arguments, &exit_code] { exit_code = run_convert(*arguments); });
 }
 
-void add_make(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments, int& exit_code) {
-  CLI::App* make = command.add_subcommand("make", "Make a graph of a seeded family");
-  make->require_subcommand(1);
-  CLI::App* layered = make->add_subcommand(
-      "layered", "Layers of ops, each reading a few values of the layer before");
-  layered->footer("Example: tutti graph make layered --ops 100000 --seed 7 -o graph.json");
-  LayeredSpec& spec = arguments->layered;
-  layered->add_option("--ops", spec.ops, "Number of ops")->capture_default_str();
-  layered->add_option("--width", spec.width, "Ops in a layer; 0: about the square root of --ops")
-      ->capture_default_str();
-  layered->add_option("--operands", spec.operands, "Operands of each op")->capture_default_str();
-  layered->add_option("--bytes", spec.bytes, "Bytes of each value, give or take a half")
-      ->capture_default_str();
-  layered->add_option("--flops", spec.flops, "Flops of each op, give or take a half")
-      ->capture_default_str();
-  layered->add_option("--seed", spec.seed, "Seed")->check(whole_number())->capture_default_str();
-  layered->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
-  layered->callback([arguments, &exit_code] { exit_code = run_layered(*arguments); });
-}
-
 }  // namespace
 
 void add_graph_command(CLI::App& app, int& exit_code) {
@@ -180,7 +139,7 @@ void add_graph_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<GraphArguments>();
   add_info(*command, arguments, exit_code);
   add_convert(*command, arguments, exit_code);
-  add_make(*command, arguments, exit_code);
+  add_graph_make(*command, exit_code);
 }
 
 }  // namespace tutti
