@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cctype>
 #include <filesystem>
 #include <regex>
@@ -127,7 +129,8 @@ TEST(Docs, ReadmeNamesEveryCommandAndPolicy) {
   const std::string ending = "_command.cc";
   for (const std::string& path : repository_files("tools", ending)) {
     const std::string file = std::filesystem::path(path).filename().string();
-    const std::string name = file.substr(0, file.size() - ending.size());
+    std::string name = file.substr(0, file.size() - ending.size());
+    std::replace(name.begin(), name.end(), '_', '-');  // what_if_command.cc: tutti what-if
     EXPECT_NE(readme.find("`tutti " + name), std::string::npos) << "README.md lacks tutti " << name;
   }
   for (const std::string& path : repository_files("tutti/policy/heuristic", ".cc")) {
