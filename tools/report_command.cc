@@ -160,8 +160,8 @@ int run_report(const ReportArguments& arguments) {
   write_page(page, *output);
   if (Result<void> written = output->commit(); !written) return report(written.error());
   if (arguments.output != "-") {
-    fmt::print("report of {} runs and {} comparisons written to {}; open it in a browser\n",
-               page.runs.size(), page.comparisons.size(), arguments.output);
+    fmt::print("report written to {} (runs: {}, comparisons: {}); open it in a browser\n",
+               arguments.output, page.runs.size(), page.comparisons.size());
   }
   return 0;
 }

@@ -52,6 +52,8 @@ export class RunPanel {
     const kind = run.what === 'plan' ? 'plan' : 'trace';
     const heading = element('h3', {}, run.name, ' ',
       element('small', {}, `${kind}${run.who ? `, ${run.who}` : ''}: ${format.time(run.makespan)}`));
+    this.note = element('small');
+    heading.append(' ', this.note);
     this.section = element('div', {class: 'run'}, heading);
     this.frame = element('div', {class: 'canvas'});
     this.drawings = [];
@@ -73,6 +75,10 @@ export class RunPanel {
   resize() {
     const width = Math.max(320, this.frame.clientWidth);
     for (const drawing of this.drawings) drawing.resize(width);
+    if (this.timeline) {
+      const isCut = this.timeline.contentHeight > this.timeline.height;
+      this.note.textContent = `(${this.run.lanes.length} lanes${isCut ? ', scroll to see all' : ''})`;
+    }
     return width;
   }
 

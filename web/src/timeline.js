@@ -8,7 +8,7 @@ import {gutter} from './view.js';
 const axisHeight = 24;
 const groupGap = 6;
 const mostLinks = 400; // lines from and to the selected op
-const mostSteps = 160; // of the critical path in sight; lines between more would hide the rest
+const mostSteps = 90; // of the critical path in sight; lines between more would hide the rest
 
 export class Timeline {
   constructor({run, graph, view, theme, selection, colours, options}) {
@@ -228,7 +228,7 @@ export class Timeline {
   drawWay(steps) {
     const {context} = this;
     context.strokeStyle = this.theme.colours.critical;
-    context.lineWidth = 1.5;
+    context.lineWidth = 1;
     context.beginPath();
     for (let i = 1; i < steps.length; ++i) {
       if (steps[i].top === steps[i - 1].top) continue;
