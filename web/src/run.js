@@ -3,7 +3,7 @@
 import * as format from './format.js';
 import {element, table} from './dom.js';
 import {Timeline} from './timeline.js';
-import {Utilisation} from './utilisation.js';
+import {Utilisation, mostDevices} from './utilisation.js';
 
 const shares = [
   ['busy', 'busy', '--accent'],
@@ -66,7 +66,8 @@ export class RunPanel {
     this.timeline = new Timeline(parts);
     this.utilisation = new Utilisation({...parts, devices: report.devices});
     this.drawings = [this.timeline, this.utilisation];
-    this.frame.append(this.timeline.wrapper, element('h4', {}, 'Busy slots, over the time in sight'), this.utilisation.canvas);
+    const some = report.devices.length > mostDevices ? `, of the first ${mostDevices} devices` : '';
+    this.frame.append(this.timeline.wrapper, element('h4', {}, `Busy slots, over the time in sight${some}`), this.utilisation.canvas);
     this.section.append(this.frame, deviceTable(run, report.devices));
     const channels = channelTable(run);
     if (channels) this.section.append(element('details', {}, element('summary', {class: 'quiet'}, 'Channels'), channels));

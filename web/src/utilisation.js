@@ -6,10 +6,11 @@ import {percent} from './format.js';
 
 const rowHeight = 26;
 const binWidth = 3; // pixels
+export const mostDevices = 64; // more are in the table alone
 
 export class Utilisation {
   constructor({run, devices, view, theme}) {
-    Object.assign(this, {run, devices, view, theme});
+    Object.assign(this, {run, devices: devices.slice(0, mostDevices), view, theme});
     this.canvas = document.createElement('canvas');
     this.canvas.setAttribute('role', 'img');
     this.canvas.setAttribute('aria-label', `Share of busy slots of each device of ${run.name} over time; the table below has the means`);
@@ -37,7 +38,7 @@ export class Utilisation {
     context.textBaseline = 'middle';
     const sums = this.devices.map(() => new Float32Array(bins));
     for (const lane of run.lanes) {
-      if (lane.isDevice) addBusy(run, lane, from, to, sums[lane.device]);
+      if (lane.isDevice && lane.device < sums.length) addBusy(run, lane, from, to, sums[lane.device]);
     }
     this.devices.forEach((device, i) => {
       const top = 4 + i * rowHeight;
