@@ -60,8 +60,8 @@ class Walk {
     index_endings();
   }
 
-  CriticalPath path() {
-    CriticalPath path;
+  RunCriticalPath path() {
+    RunCriticalPath path;
     SpanRef span = last_op();
     while (span.index >= 0) {
       (span.is_op ? seen_op_ : seen_transfer_)[static_cast<size_t>(span.index)] = true;
@@ -252,7 +252,7 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const Problem& problem, const Trace& trace) {
+RunCriticalPath critical_path_of_run(const Problem& problem, const Trace& trace) {
   return Walk(problem, trace).path();
 }
 

@@ -1,4 +1,5 @@
-// The critical path of a run: what to shorten if the run is to end sooner.
+// The critical path of a run: what to shorten if the run is to end sooner. That of a graph, without
+// devices and transfers, is in tutti/graph/analysis.h.
 //
 // It is found from the trace alone, walking back from the op that finished last: each span began
 // when something ended, its cause: the op or transfer that brought its data, the span before it on
@@ -32,7 +33,7 @@ struct PathStep {
   Cause cause = Cause::none;
 };
 
-struct CriticalPath {
+struct RunCriticalPath {
   std::vector<PathStep> steps;  // first to last; none if nothing ran
   // Together they are the makespan.
   Duration in_ops{0};
@@ -41,7 +42,7 @@ struct CriticalPath {
 };
 
 // Requires that every id in the trace exists and that no span ends before it starts.
-CriticalPath critical_path(const Problem& problem, const Trace& trace);
+RunCriticalPath critical_path_of_run(const Problem& problem, const Trace& trace);
 
 }  // namespace tutti
 

@@ -16,7 +16,7 @@ struct Step {
   Cause cause;
 };
 
-void expect_path(const CriticalPath& path, const std::vector<Step>& expected) {
+void expect_path(const RunCriticalPath& path, const std::vector<Step>& expected) {
   ASSERT_EQ(path.steps.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(path.steps[i].is_op, expected[i].is_op) << i;
@@ -27,9 +27,9 @@ void expect_path(const CriticalPath& path, const std::vector<Step>& expected) {
 
 // e waits for d's value, d for b's second hop, which waits for its first, which waits until the
 // channel has carried a's value; that waits for a, and a for x.
-TEST(CriticalPath, GoesThroughOpsTransfersAndBusyChannels) {
+TEST(RunCriticalPath, GoesThroughOpsTransfersAndBusyChannels) {
   const World world(small_graph(), small_machine());
-  const CriticalPath path = critical_path(world.problem(), small_trace(world.problem()));
+  const RunCriticalPath path = critical_path_of_run(world.problem(), small_trace(world.problem()));
   expect_path(path, {{false, kMoveX, Cause::none},
                      {true, 0, Cause::data},
                      {false, kMoveA0, Cause::data},
@@ -43,45 +43,45 @@ TEST(CriticalPath, GoesThroughOpsTransfersAndBusyChannels) {
   EXPECT_EQ(path.waiting, ns(0));
 }
 
-TEST(CriticalPath, WaitsForASlot) {
+TEST(RunCriticalPath, WaitsForASlot) {
   const World world(small_graph(), small_machine());
   Trace trace = empty_trace(world.problem());
   trace.ops = {{kA, kGpu0, 0, ns(110), ns(210)}, {kB, kGpu0, 0, ns(210), ns(310)}};
   trace.transfers = {{kX, kHost, kOnGpu0, 0, false, ns(0), ns(110)}};
   trace.ops.push_back({kC, kGpu0, 0, ns(310), ns(410)});  // needs a alone, which is there since 210
-  const CriticalPath path = critical_path(world.problem(), trace);
+  const RunCriticalPath path = critical_path_of_run(world.problem(), trace);
   expect_path(path, {{false, 0, Cause::none},
                      {true, 0, Cause::data},
                      {true, 1, Cause::data},
                      {true, 2, Cause::slot}});
 }
 
-TEST(CriticalPath, WaitsForMemoryThatAnOpFreed) {
+TEST(RunCriticalPath, WaitsForMemoryThatAnOpFreed) {
   const World world(small_graph(), small_machine());
   Trace trace = empty_trace(world.problem());
   // On the two slots of the cpu: b could begin at 400, but begins when c ends.
   trace.ops = {{kA, kCpu0, 0, ns(0), ns(400)},
                {kC, kCpu0, 1, ns(400), ns(800)},
                {kB, kCpu0, 0, ns(800), ns(1200)}};
-  const CriticalPath path = critical_path(world.problem(), trace);
+  const RunCriticalPath path = critical_path_of_run(world.problem(), trace);
   expect_path(path, {{true, 0, Cause::none}, {true, 1, Cause::data}, {true, 2, Cause::memory}});
 }
 
-TEST(CriticalPath, SaysWhereTheTraceExplainsNothing) {
+TEST(RunCriticalPath, SaysWhereTheTraceExplainsNothing) {
   const World world(small_graph(), small_machine());
   Trace trace = small_trace(world.problem());
   stand_still(trace, ns(750), ns(50));  // e begins 50 ns after its data came
-  const CriticalPath path = critical_path(world.problem(), trace);
+  const RunCriticalPath path = critical_path_of_run(world.problem(), trace);
   ASSERT_EQ(path.steps.size(), 8);
   EXPECT_EQ(path.steps.back().cause, Cause::unknown);
   EXPECT_EQ(path.waiting, ns(50));
 }
 
 // A plan shows no transfers: the time between ops is still the data's.
-TEST(CriticalPath, PutsUnrecordedTransfersDownToData) {
+TEST(RunCriticalPath, PutsUnrecordedTransfersDownToData) {
   const World world(small_graph(), small_machine());
   const ReportedRun run = run_of_plan(world.problem(), "plan", small_plan(world.problem())).value();
-  const CriticalPath path = critical_path(world.problem(), run.trace);
+  const RunCriticalPath path = critical_path_of_run(world.problem(), run.trace);
   // a (110 to 210), c (430 to 530), d (530 to 630), e (740 to 1140)
   expect_path(path, {{true, 0, Cause::none},
                      {true, 2, Cause::data},
@@ -90,19 +90,19 @@ TEST(CriticalPath, PutsUnrecordedTransfersDownToData) {
   EXPECT_EQ(path.waiting, ns(110 + 220 + 110));
 }
 
-TEST(CriticalPath, EndsEvenIfSpansTakeNoTime) {
+TEST(RunCriticalPath, EndsEvenIfSpansTakeNoTime) {
   const World world(small_graph(), small_machine());
   Trace trace = empty_trace(world.problem());
   for (const OpId op : {kA, kB, kC, kD, kE}) {
     trace.ops.push_back({op, kCpu0, 0, ns(0), ns(0)});
     trace.ops.push_back({op, kCpu0, 0, ns(0), ns(0)});
   }
-  EXPECT_LE(critical_path(world.problem(), trace).steps.size(), trace.ops.size());
+  EXPECT_LE(critical_path_of_run(world.problem(), trace).steps.size(), trace.ops.size());
 }
 
-TEST(CriticalPath, OfNothingIsEmpty) {
+TEST(RunCriticalPath, OfNothingIsEmpty) {
   const World world(small_graph(), small_machine());
-  EXPECT_TRUE(critical_path(world.problem(), empty_trace(world.problem())).steps.empty());
+  EXPECT_TRUE(critical_path_of_run(world.problem(), empty_trace(world.problem())).steps.empty());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Lane {
 inline constexpr int kMostIdleSlots = 16;
 inline constexpr int kMostRows = 6;
 
-// Requires what critical_path requires, and slots that exist.
+// Requires what critical_path_of_run requires, and slots that exist.
 std::vector<Lane> lay_out_lanes(const Problem& problem, const Trace& trace);
 
 }  // namespace tutti

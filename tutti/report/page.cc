@@ -193,7 +193,7 @@ void write_transfers(const Graph& graph, const Trace& trace, const Column& shown
   json.field("shown", shown.base64()).close_object();
 }
 
-void write_critical_path(const Trace& trace, const CriticalPath& path, JsonWriter& json) {
+void write_critical_path(const Trace& trace, const RunCriticalPath& path, JsonWriter& json) {
   Column subjects;  // twice the op, or twice the transfer and one
   Column causes;
   for (const PathStep& step : path.steps) {
@@ -235,7 +235,7 @@ void write_run(const Problem& problem, const ReportedRun& run, JsonWriter& json)
   Column shown;
   write_lanes(run.trace, lay_out_lanes(problem, run.trace), json, shown);
   write_transfers(problem.graph, run.trace, shown, json);
-  write_critical_path(run.trace, critical_path(problem, run.trace), json);
+  write_critical_path(run.trace, critical_path_of_run(problem, run.trace), json);
   write_stats(problem.machine, stats, json);
   json.close_object();
 }

@@ -256,8 +256,8 @@ async function checkThemes(page) {
 }
 
 async function comparisonAndTrace(browser) {
-  tutti('graph', 'make', 'layered', '--ops', '120', '-o', 'graph.json');
-  write('compare.json', tutti('compare', 'graph.json', ...machine, '--seeds', '10', '--noise', '0.1', '--json'));
+  tutti('graph', 'make', 'llama-layer', '-o', 'graph.json');
+  write('compare.json', tutti('compare', 'graph.json', ...machine, '--seeds', '5', '--noise', '0.1', '--json'));
   tutti('plan', 'graph.json', ...machine, '--policy', 'heft', '-o', 'plan.json');
   tutti('simulate', 'graph.json', ...machine, '--plan', 'plan.json', '--trace', 'trace.json');
   tutti('report', 'compare.json', 'trace.json', 'graph.json', 'plan.json', ...machine, '-o', 'report.html');
