@@ -485,6 +485,12 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"EmptyStandardInput", {"graph", "convert", "-"}},
         Wrong{"NothingToCheck", {"check", "GRAPH", "-m", "uniform-2"}},
         Wrong{"OnlineWithoutPolicy", {"simulate", "GRAPH", "-m", "uniform-2", "--online"}},
+        Wrong{"ReportOfNothing", {"report"}},
+        Wrong{"ReportOfAGraphAlone", {"report", "GRAPH", "-m", "uniform-2"}},
+        Wrong{"ReportOfTwoGraphs", {"report", "GRAPH", "GRAPH", "-m", "uniform-2"}},
+        Wrong{"ReportOfAFolder", {"report", "FOLDER"}},
+        Wrong{"ReportOfNoFile", {"report", "/no/such/trace.json"}},
+        Wrong{"ReportOfEmptyStandardInput", {"report", "-"}},
         Wrong{"NegativeOps", {"graph", "make", "layered", "--ops", "-5"}},
         Wrong{"HugeOps", {"graph", "make", "layered", "--ops", "99999999999999999999"}},
         Wrong{"NegativeWidth", {"graph", "make", "layered", "--width", "-5"}},
@@ -562,6 +568,30 @@ TEST_F(Make, WritesTheSameBytesForTheSameFlags) {
     // What is written can be read again, fingerprint included.
     const Ran read = run({"graph", "info", write("made.json", first.out)});
     EXPECT_EQ(read.exit_code, 0) << kind << ": " << read.err;
+  }
+}
+
+using HostileReport = Cli;
+
+TEST_F(HostileReport, IsRefusedWithItsNameAndLeavesTheOutputAlone) {
+  const std::string start = "{\"bounds_ns\": {}, \"schema_version\": 1, \"lower_bound_ns\": 1,";
+  const std::pair<const char*, std::string> texts[] = {
+      {"truncated comparison", start + "\n\"results\": ["},
+      {"wrong comparison", start + "\n\"results\": [3]}"},
+      {"comparison of nan", start + "\n\"results\": [{\"policy\": NaN}]}"},
+      {"comparison that is not UTF-8", start + "\n\"results\": [{\"policy\": \"\xff\"}]}"},
+      {"deep comparison", start + "\n\"results\": " + kDeep},
+      {"plan without its graph", plan(placed("a"))},
+      {"trace without its graph", trace(span("a"))},
+      {"binary", std::string("\0\x01\x02\xff\n", 5)},
+  };
+  const std::string output = write("report.html", kOld);
+  for (const auto& [claim, text] : texts) {
+    const std::string file = write("file.json", text);
+    const Ran ran = run({"report", file, "-o", output});
+    EXPECT_EQ(ran.exit_code, 2) << claim << ": " << ran.err;
+    expect_one_sentence(ran, file);
+    EXPECT_EQ(read_text(output), kOld) << claim;
   }
 }
 

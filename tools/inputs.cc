@@ -22,6 +22,10 @@ void ProblemInputs::add_to(CLI::App& command, GraphArgument where) {
       .add_option(where == GraphArgument::first ? "graph" : "-g,--graph", graph,
                   "Graph file, in any format tutti reads; - is standard input")
       ->required();
+  add_rest_to(command);
+}
+
+void ProblemInputs::add_rest_to(CLI::App& command) {
   command
       .add_option("-m,--machine", machine,
                   "Machine: a preset (tutti machine list), a machine file, this-host, or recorded "
@@ -83,20 +87,32 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
 }  // namespace
 
 Result<LoadedProblem> ProblemInputs::load() const {
-  return load_with(std::nullopt);
+  return open_and_load(std::nullopt);
+}
+
+Result<LoadedProblem> ProblemInputs::load(Source& graph_source) const {
+  return load_with(graph_source, std::nullopt);
 }
 
 Result<LoadedProblem> ProblemInputs::load_on(Machine given) const {
-  return load_with(std::move(given));
+  return open_and_load(std::move(given));
 }
 
-Result<LoadedProblem> ProblemInputs::load_with(std::optional<Machine> given) const {
-  LoadedProblem loaded;
+Result<LoadedProblem> ProblemInputs::open_and_load(std::optional<Machine> given) const {
   if (graph == "-" && (machine == "-" || costs == "-" || constraints == "-")) {
     return invalid_input(
         "standard input (-) can be read only once; put one of the inputs in a file");
   }
-  Result<Imported> imported = load_graph(graph, {.scale_by_machine_speed = scale_by_machine_speed});
+  Result<Source> source = Source::open(graph);
+  if (!source) return source.error();
+  return load_with(*source, std::move(given));
+}
+
+Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
+                                               std::optional<Machine> given) const {
+  LoadedProblem loaded;
+  Result<Imported> imported =
+      load_graph(graph_source, {.scale_by_machine_speed = scale_by_machine_speed});
   if (!imported) return imported.error();
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);

@@ -37,13 +37,18 @@ struct ProblemInputs {
   bool as_recorded = false;  // pin every op to the host that the file says it ran on
 
   void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
+  // All but the graph, for commands that recognise it among their files.
+  void add_rest_to(CLI::App& command);
   // Warnings about the files go to standard error.
   Result<LoadedProblem> load() const;
+  // The same from a graph file that is open already.
+  Result<LoadedProblem> load(Source& graph_source) const;
   // The same on a machine that was not read from a file.
   Result<LoadedProblem> load_on(Machine given) const;
 
  private:
-  Result<LoadedProblem> load_with(std::optional<Machine> given) const;
+  Result<LoadedProblem> open_and_load(std::optional<Machine> given) const;
+  Result<LoadedProblem> load_with(Source& graph_source, std::optional<Machine> given) const;
 };
 
 struct CommonOptions {

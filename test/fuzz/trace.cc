@@ -3,6 +3,7 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "test/fuzz/world.h"
+#include "tutti/report/page.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 #include "tutti/trace/stats.h"
@@ -27,6 +28,13 @@ bool fuzz_trace(const uint8_t* data, size_t size) {
       TUTTI_CHECK(trace_stats(problem, *trace).makespan == trace->makespan);
     }
   }
+  Result<ReportedRun> run = run_of_trace(problem, "input", *trace);
+  if (!run) {
+    expect_refusal(run.error());
+    return true;
+  }
+  TUTTI_CHECK(page_data({.problem = &problem, .runs = {std::move(*run)}}).find('<') ==
+              std::string::npos);
   return true;
 }
 

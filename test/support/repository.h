@@ -25,8 +25,8 @@ inline std::string repository_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-// Every file below a folder ("" for all) whose name ends so, by name. Builds and hidden folders are
-// passed over.
+// Every file below a folder ("" for all) whose name ends so, by name. Builds, hidden folders and
+// what npm fetched are passed over.
 inline std::vector<std::string> repository_files(const std::string& folder,
                                                  const std::string& ending) {
   namespace fs = std::filesystem;
@@ -37,7 +37,8 @@ inline std::vector<std::string> repository_files(const std::string& folder,
        entry != fs::recursive_directory_iterator(); ++entry) {
     const std::string name = entry->path().filename().string();
     if (entry->is_directory()) {
-      if (name[0] == '.' || name.starts_with("build")) entry.disable_recursion_pending();
+      const bool foreign = name[0] == '.' || name.starts_with("build") || name == "node_modules";
+      if (foreign) entry.disable_recursion_pending();
     } else if (name.ends_with(ending)) {
       files.push_back(entry->path().lexically_relative(root).generic_string());
     }

@@ -1,0 +1,32 @@
+# The page of `tutti report`, bundled from web/ and built into the program. Bundling needs node and
+# the packages that scripts/setup fetches, but no network; without them everything else is built,
+# and `tutti report` says what is missing.
+
+find_program(TUTTI_NODE NAMES node nodejs)
+set(page_packages ${PROJECT_SOURCE_DIR}/web/node_modules/.package-lock.json)
+# When packages appear or go, this file has to be read again.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web
+             ${PROJECT_SOURCE_DIR}/web/package-lock.json)
+
+function(tutti_add_page target)
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/page_template.cc)
+  if(TUTTI_NODE AND EXISTS ${page_packages})
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
+    add_custom_command(
+      OUTPUT ${made}
+      COMMAND ${TUTTI_NODE} ${PROJECT_SOURCE_DIR}/web/build.mjs ${made}
+      DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/web/build.mjs ${page_packages}
+      COMMENT "Bundling the page of tutti report"
+      VERBATIM)
+  else()
+    set(made ${CMAKE_CURRENT_BINARY_DIR}/no_page_template.cc)
+    file(CONFIGURE OUTPUT ${made} CONTENT "#include \"tutti/report/template.h\"
+
+tutti::PageTemplate tutti::page_template() {
+  return {};
+}
+")
+    message(STATUS "tutti report will write no pages: node or the packages of web/ are missing")
+  endif()
+  target_sources(${target} PRIVATE ${made})
+endfunction()

@@ -1,0 +1,190 @@
+// tutti report: one self-contained HTML page from plans, traces and comparisons.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "tools/answer.h"
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tutti/base/output.h"
+#include "tutti/plan/file.h"
+#include "tutti/report/page.h"
+#include "tutti/trace/file.h"
+
+namespace tutti {
+namespace {
+
+struct ReportArguments {
+  ProblemInputs inputs;
+  std::vector<std::string> files;
+  std::string output = "report.html";
+};
+
+enum class What { graph, plan, trace, comparison };
+
+// The text that the first "format" of a JSON text has, or nothing.
+std::string_view format_of(std::string_view start) {
+  constexpr std::string_view kKey = "\"format\"";
+  const size_t key = start.find(kKey);
+  if (key == std::string_view::npos) return {};
+  const size_t quote = start.find_first_not_of(" \t\r\n:", key + kKey.size());
+  if (quote == std::string_view::npos || start[quote] != '"') return {};
+  return start.substr(quote + 1, start.find('"', quote + 1) - quote - 1);
+}
+
+// What no other format claims is taken for a graph, whose readers know many formats and say so.
+What recognise(std::string_view start) {
+  const std::string_view format = format_of(start);
+  if (format == "tutti-plan") return What::plan;
+  if (format == "tutti-trace") return What::trace;
+  return looks_like_comparison(start) ? What::comparison : What::graph;
+}
+
+struct Input {
+  Source source;
+  What what;
+};
+
+Result<std::vector<Input>> open_inputs(const std::vector<std::string>& files) {
+  std::vector<Input> inputs;
+  const Source* graph = nullptr;
+  for (const std::string& file : files) {
+    Result<Source> source = Source::open(file);
+    if (!source) return source.error();
+    const What what = recognise(source->peek());
+    inputs.push_back({std::move(*source), what});
+  }
+  for (const Input& input : inputs) {
+    if (input.what != What::graph) continue;
+    if (graph != nullptr) {
+      return invalid_input(
+          fmt::format("{} is neither a plan, a trace nor a comparison, and {} is taken for the "
+                      "graph already; a report is about one graph",
+                      input.source.name(), graph->name()));
+    }
+    graph = &input.source;
+  }
+  return inputs;
+}
+
+Result<ReportedRun> read_run(const Problem& problem, Input& input) {
+  const std::string name = input.source.name();
+  if (input.what == What::plan) {
+    const Result<Plan> plan = read_plan(input.source, problem);
+    if (!plan) return plan.error();
+    return run_of_plan(problem, name, *plan);
+  }
+  Result<Trace> trace = read_trace(input.source, problem);
+  if (!trace) return trace.error();
+  if (trace->machine_fingerprint != problem.machine.fingerprint()) {
+    return invalid_input(fmt::format(
+        "{}: the run was on another machine than '{}'; name the right one with --machine", name,
+        problem.machine.name()));
+  }
+  return run_of_trace(problem, name, std::move(*trace));
+}
+
+// All on the best single device, in the model that the traces were made with.
+std::optional<Duration> single_device(const Problem& problem,
+                                      const std::vector<ReportedRun>& runs) {
+  SimModel model = SimModel::physical;
+  for (const ReportedRun& run : runs) {
+    if (run.trace.runtime == "sim/released") model = SimModel::released;
+  }
+  return single_device_makespan(problem, model, ReadyOrder::priority, /*seed=*/1, /*runs=*/1);
+}
+
+Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page) {
+  page.problem = problem;
+  for (Input& input : inputs) {
+    if (input.what == What::graph) continue;
+    if (input.what == What::comparison) {
+      Result<Comparison> comparison = read_comparison(input.source);
+      if (!comparison) return comparison.error();
+      page.comparisons.push_back(std::move(*comparison));
+      continue;
+    }
+    if (problem == nullptr) {
+      return invalid_input(fmt::format("{} says nothing without its graph; give the graph file too",
+                                       input.source.name()));
+    }
+    Result<ReportedRun> run = read_run(*problem, input);
+    if (!run) return run.error();
+    page.runs.push_back(std::move(*run));
+  }
+  if (page.runs.empty() && page.comparisons.empty()) {
+    return invalid_input("a report needs at least one plan, trace or comparison");
+  }
+  if (problem == nullptr) return {};
+  page.bounds = lower_bounds(*problem);
+  page.single_device = single_device(*problem, page.runs);
+  return {};
+}
+
+bool reads_standard_input_twice(const ReportArguments& arguments) {
+  const ProblemInputs& inputs = arguments.inputs;
+  auto count = std::count(arguments.files.begin(), arguments.files.end(), "-");
+  for (const std::string& file : {inputs.machine, inputs.costs, inputs.constraints}) {
+    count += file == "-" ? 1 : 0;
+  }
+  return count > 1;
+}
+
+int run_report(const ReportArguments& arguments) {
+  if (reads_standard_input_twice(arguments)) {
+    return report(
+        invalid_input("standard input (-) can be read only once; put one of the inputs in a file"));
+  }
+  Result<std::vector<Input>> inputs = open_inputs(arguments.files);
+  if (!inputs) return report(inputs.error());
+  std::optional<LoadedProblem> loaded;
+  for (Input& input : *inputs) {
+    if (input.what != What::graph) continue;
+    ProblemInputs about = arguments.inputs;
+    about.graph = input.source.name();
+    Result<LoadedProblem> problem = about.load(input.source);
+    if (!problem) return report(problem.error());
+    loaded = std::move(*problem);
+  }
+  Page page;
+  if (auto filled = fill(*inputs, loaded ? loaded->problem.get() : nullptr, page); !filled) {
+    return report(filled.error());
+  }
+  if (auto can = can_write_pages(); !can) return report(can.error());
+  Result<Output> output = Output::open(arguments.output);
+  if (!output) return report(output.error());
+  write_page(page, *output);
+  if (Result<void> written = output->commit(); !written) return report(written.error());
+  if (arguments.output != "-") {
+    fmt::print("report written to {} (runs: {}, comparisons: {}); open it in a browser\n",
+               arguments.output, page.runs.size(), page.comparisons.size());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "report", "Write one HTML page to look at, from plans, traces and comparisons");
+  command->footer(
+      "Example: tutti compare graph.json --machine p100-4 --json > compare.json\n"
+      "         tutti simulate graph.json --machine p100-4 --trace trace.json\n"
+      "         tutti report graph.json trace.json compare.json --machine p100-4 -o report.html");
+  auto arguments = std::make_shared<ReportArguments>();
+  command
+      ->add_option("files", arguments->files,
+                   "Plans, traces and comparisons (tutti compare --json), and the graph that plans "
+                   "and traces are of; each is recognised by its content; - is standard input")
+      ->required();
+  arguments->inputs.add_rest_to(*command);
+  command->add_option("-o,--output", arguments->output, "Where to write it; - is standard output")
+      ->capture_default_str();
+  command->callback([arguments, &exit_code] { exit_code = run_report(*arguments); });
+}
+
+}  // namespace tutti

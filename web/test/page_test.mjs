@@ -1,0 +1,383 @@
+// Opens pages that `tutti report` wrote in a real browser and uses them as a person would:
+//
+//   node web/test/page_test.mjs PROGRAM [FOLDER FOR SCREENSHOTS]
+//
+// Exit code 0: all is well; 1: something is not; 77: there is no Chromium, or the program was built
+// without its page, so that there is nothing to test.
+
+import assert from 'node:assert/strict';
+import {execFileSync, spawnSync} from 'node:child_process';
+import {mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join, resolve} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {Browser, findChromium} from './browser.mjs';
+
+const program = resolve(process.argv[2]); // it runs in another folder
+const screenshots = process.argv[3];
+const folder = mkdtempSync(join(tmpdir(), 'tutti-page-'));
+const machine = ['--machine', 'p100-4'];
+
+// Generous, because tests share the machine with compilers.
+const longestLoadMs = 15000;
+const longestRedrawMs = 1000;
+
+function skip(why) {
+  rmSync(folder, {recursive: true, force: true});
+  console.log(`skipped: ${why}`);
+  process.exit(77);
+}
+
+function tutti(...words) {
+  return execFileSync(program, words, {cwd: folder, encoding: 'utf8', maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'inherit']});
+}
+
+function write(name, text) {
+  writeFileSync(join(folder, name), text);
+}
+
+async function keep(page, name, options) {
+  if (!screenshots) return;
+  mkdirSync(screenshots, {recursive: true});
+  writeFileSync(join(screenshots, `${name}.png`), await page.screenshot(options));
+}
+
+async function open(browser, file) {
+  const page = await browser.newPage();
+  await page.prefer('light');
+  const url = pathToFileURL(join(folder, file)).href;
+  await page.open(url);
+  page.url = url;
+  return page;
+}
+
+// Nothing was fetched but the page itself, and nothing complained.
+async function expectQuiet(page) {
+  const text = await page.evaluate('document.body.innerText');
+  for (const slip of ['[object', 'undefined', 'NaN', 'null']) assert.ok(!text.includes(slip), `the page says ${slip}`);
+  assert.deepEqual(page.complaints, []);
+  assert.deepEqual(page.requests.filter((url) => url !== page.url && !url.startsWith('data:')), []);
+}
+
+// What a trace file holds, counted without any code of the page.
+function countTrace(file) {
+  const {traceEvents: events} = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  const of = (kind) => events.filter((event) => event.cat === kind);
+  const slots = events.filter((event) => event.name === 'thread_name').length;
+  const rows = new Set([...of('transfer'), ...of('channel')].map((event) => `${event.pid} ${event.tid}`));
+  return {ops: of('op').length, transfers: of('transfer').length, lanes: slots + rows.size};
+}
+
+const shown = (page) => page.evaluate('tuttiReport.view.shown()');
+
+// The middle of an op's span, in the coordinates of the window.
+const placeOf = (page, op) => page.evaluate(`(() => {
+  const {timeline, run} = tuttiReport.panels[0];
+  const at = timeline.canvas.getBoundingClientRect();
+  const rect = timeline.rectOf(run.markOfOp[${op}], tuttiReport.view.scale());
+  return {x: at.left + (rect.x0 + rect.x1) / 2, y: at.top + rect.middle};
+})()`);
+
+async function centreOfTimeline(page) {
+  await page.evaluate('tuttiReport.panels[0].timeline.canvas.scrollIntoView({block: "center"})');
+  await page.frame();
+  return page.evaluate(`(() => {
+    const {left, top, width, height} = tuttiReport.panels[0].timeline.canvas.getBoundingClientRect();
+    return {x: Math.round(left + width / 2), y: Math.round(top + height / 2)};
+  })()`);
+}
+
+async function checkCounts(page, trace) {
+  const counts = await page.evaluate(`(() => {
+    const {report, panels} = tuttiReport;
+    const run = panels[0].run;
+    return {lanes: run.lanes.length, ops: run.opCount, transfers: run.transferCount,
+            marks: run.lanes.filter((lane) => lane.isDevice).reduce((sum, lane) => sum + lane.end - lane.begin, 0),
+            rows: panels[0].timeline.tops.length, names: report.graph.names.length};
+  })()`);
+  assert.equal(counts.ops, trace.ops);
+  assert.equal(counts.marks, trace.ops);
+  assert.equal(counts.transfers, trace.transfers);
+  assert.equal(counts.lanes, trace.lanes);
+  assert.equal(counts.rows, trace.lanes);
+  assert.equal(counts.names, trace.ops);
+}
+
+// Every span of the page is where the trace file has it.
+async function checkTimes(page, file) {
+  const {traceEvents: events} = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  const spans = await page.evaluate(`(() => {
+    const {report, panels: [{run}]} = tuttiReport;
+    return report.graph.names.map((name, op) => {
+      const mark = run.markOfOp[op];
+      const lane = run.lanes[run.laneOf[mark]];
+      return [name, lane.name, lane.row, run.start[mark], run.finish[mark]];
+    });
+  })()`);
+  const inPage = new Map(spans.map(([name, ...rest]) => [name, rest]));
+  for (const {cat, args} of events) {
+    if (cat !== 'op') continue;
+    assert.deepEqual(inPage.get(args.op), [args.device, args.slot, args.start_ns, args.finish_ns]);
+  }
+}
+
+async function checkZoom(page) {
+  const {x, y} = await centreOfTimeline(page);
+  const [, end] = await shown(page);
+  await page.wheel(x, y, 120);
+  assert.deepEqual(await shown(page), [0, end], 'a wheel without Ctrl scrolls the page');
+  await centreOfTimeline(page);
+  await page.wheel(x, y, -500, {ctrl: true});
+  const near = await shown(page);
+  assert.ok(near[1] - near[0] < end / 2, `zoomed in to ${near}`);
+  await page.drag(x, x - 200, y);
+  const later = await shown(page);
+  assert.ok(later[0] > near[0], 'dragging to the left shows what comes later');
+  assert.ok(Math.abs(later[1] - later[0] - (near[1] - near[0])) < end * 1e-6, 'dragging does not zoom');
+  await page.evaluate('document.getElementById("zoom-all").click()');
+  await page.frame();
+  const [from, to] = await shown(page);
+  assert.ok(Math.abs(from) < 1e-6 * end && Math.abs(to - end) < 1e-6 * end, 'all is shown again');
+}
+
+async function checkSelection(page) {
+  // The op with the most neighbours that has both producers and consumers.
+  const chosen = await page.evaluate(`(() => {
+    const {graph} = tuttiReport.report;
+    let best = {op: -1, count: -1};
+    for (let op = 0; op < graph.size; ++op) {
+      const [before, after] = [graph.producers(op).length, graph.consumers(op).length];
+      if (before > 0 && after > 0 && before + after > best.count) best = {op, count: before + after, before, after};
+    }
+    return {...best, name: graph.names[best.op]};
+  })()`);
+  await page.evaluate(`tuttiReport.choose(${chosen.op})`);
+  await page.evaluate('tuttiReport.selection.set({})');
+  await centreOfTimeline(page);
+  const {x, y} = await placeOf(page, chosen.op);
+  await page.mouse('mouseMoved', x, y);
+  await page.frame();
+  const tip = await page.evaluate('(({hidden, textContent}) => ({hidden, textContent}))(document.getElementById("tip"))');
+  assert.equal(tip.hidden, false);
+  assert.ok(tip.textContent.startsWith(chosen.name), tip.textContent);
+  await page.click(x, y);
+  assert.equal(await page.evaluate('tuttiReport.selection.op'), chosen.op);
+  const details = await page.evaluate('document.getElementById("details").innerText');
+  assert.ok(details.includes(chosen.name) && details.includes(`Producers (${chosen.before})`) &&
+    details.includes(`Consumers (${chosen.after})`) && details.includes('gpu') && details.includes('finish'), details);
+  // With the keyboard: the neighbour on the lane, then away from it.
+  await page.key('ArrowRight', {shift: true});
+  assert.notEqual(await page.evaluate('tuttiReport.selection.op'), chosen.op);
+  await page.key('Escape');
+  assert.equal(await page.evaluate('tuttiReport.selection.op'), null);
+  await page.key('0');
+  const [, end] = await shown(page);
+  await page.key('+');
+  const [from, to] = await shown(page);
+  assert.ok(to - from < end, 'the + key zooms in');
+  await page.key('0');
+  return chosen;
+}
+
+async function checkSearch(page, name) {
+  await page.key('/');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'search');
+  await page.type(name);
+  assert.ok(await page.evaluate('document.querySelectorAll("#found li").length') >= 1);
+  await page.key('Enter');
+  assert.equal(await page.evaluate('tuttiReport.report.graph.names[tuttiReport.selection.op]'), name);
+}
+
+async function checkCriticalPath(page) {
+  const path = await page.evaluate(`(() => {
+    const {run} = tuttiReport.panels[0];
+    const last = run.critical[run.critical.length - 1];
+    const {ops, transfers, waits} = run.criticalTime;
+    return {steps: run.critical.length, end: run.finish[last.mark], makespan: run.makespan, sum: ops + transfers + waits};
+  })()`);
+  assert.ok(path.steps > 1);
+  assert.equal(path.end, path.makespan);
+  assert.equal(path.sum, path.makespan);
+  const count = `(() => {
+    const {timeline, run} = tuttiReport.panels[0];
+    const canvas = timeline.canvas;
+    const probe = document.createElement('i');
+    document.body.append(probe);
+    probe.style.color = 'var(--critical)';
+    const [r, g, b] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+    probe.remove();
+    const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let found = 0;
+    for (let i = 0; i < data.length; i += 4) found += data[i] === r && data[i + 1] === g && data[i + 2] === b;
+    return found;
+  })()`;
+  assert.ok(await page.evaluate(count) > 50, 'the critical path is drawn');
+  await page.evaluate('document.getElementById("critical").click()');
+  await page.frame();
+  assert.equal(await page.evaluate(count), 0, 'and can be switched off');
+  await page.evaluate('document.getElementById("critical").click()');
+  await page.frame();
+}
+
+// Contrast as WCAG 2 defines it.
+function contrast(a, b) {
+  const light = (text) => {
+    const [r, g, bl] = text.match(/[\d.]+/g).slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * bl;
+  };
+  const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
+  return (high + 0.05) / (low + 0.05);
+}
+
+async function checkThemes(page) {
+  const colours = () => page.evaluate('({...tuttiReport.theme.colours, back: getComputedStyle(document.body).backgroundColor})');
+  const readable = (set) => {
+    for (const name of ['ink', 'quiet', 'accent', 'critical', 'producer', 'consumer']) {
+      assert.ok(contrast(set[name], set.panel) >= 4.5, `${name} on panel: ${contrast(set[name], set.panel)}`);
+    }
+  };
+  const light = await colours();
+  readable(light);
+  await page.prefer('dark');
+  const dark = await colours();
+  readable(dark);
+  assert.notEqual(light.back, dark.back);
+  const press = async () => {
+    await page.evaluate('document.getElementById("theme").click()');
+    await page.frame();
+    return (await colours()).back;
+  };
+  assert.equal(await press(), light.back, 'the switch wins over the system');
+  assert.equal(await press(), dark.back);
+  await press();
+  await page.prefer('light');
+  assert.equal((await colours()).back, light.back);
+}
+
+async function comparisonAndTrace(browser) {
+  tutti('graph', 'make', 'llama-layer', '-o', 'graph.json');
+  write('compare.json', tutti('compare', 'graph.json', ...machine, '--seeds', '5', '--noise', '0.1', '--json'));
+  tutti('plan', 'graph.json', ...machine, '--policy', 'heft', '-o', 'plan.json');
+  tutti('simulate', 'graph.json', ...machine, '--plan', 'plan.json', '--trace', 'trace.json');
+  tutti('report', 'compare.json', 'trace.json', 'graph.json', 'plan.json', ...machine, '-o', 'report.html');
+  const page = await open(browser, 'report.html');
+  const {results} = JSON.parse(readFileSync(join(folder, 'compare.json'), 'utf8'));
+  assert.equal(await page.evaluate('document.querySelectorAll("table.bars tbody tr").length'), results.length + 1);
+  assert.equal(await page.evaluate('document.querySelectorAll("svg rect.mean").length'), results.filter((row) => !row.error).length);
+  assert.ok(await page.evaluate('document.querySelectorAll("svg path.spread").length') > 0);
+  assert.equal(await page.evaluate('document.querySelectorAll("svg path.bound").length'), results.length);
+  assert.equal(await page.evaluate('tuttiReport.panels.length'), 2, 'the trace and the plan, one above the other');
+  assert.ok((await page.evaluate('document.getElementById("answer").innerText')).includes('best single device'));
+  await keep(page, 'comparison-light');
+  await checkCounts(page, countTrace('trace.json'));
+  await checkTimes(page, 'trace.json');
+  await checkZoom(page);
+  await checkCriticalPath(page);
+  const {name} = await checkSelection(page);
+  await checkSearch(page, name);
+  await keep(page, 'selected-light');
+  await checkThemes(page);
+  await page.prefer('dark');
+  await keep(page, 'selected-dark');
+  await page.evaluate('tuttiReport.selection.set({})');
+  await page.evaluate('tuttiReport.view.showAll()');
+  await page.frame();
+  await keep(page, 'comparison-dark');
+  await expectQuiet(page);
+  console.log(`comparison, trace and plan: ${Math.round(statSync(join(folder, 'report.html')).size / 1024)} KiB`);
+}
+
+async function hundredThousandSpans(browser) {
+  tutti('graph', 'make', 'layered', '--ops', '60000', '-o', 'large.json');
+  tutti('simulate', 'large.json', ...machine, '--policy', 'heft', '--trace', 'large-trace.json');
+  const wrote = Date.now();
+  tutti('report', 'large.json', 'large-trace.json', ...machine, '-o', 'large.html');
+  const writeMs = Date.now() - wrote;
+  const trace = countTrace('large-trace.json');
+  assert.ok(trace.ops + trace.transfers >= 100000, `${trace.ops + trace.transfers} spans`);
+  const begin = Date.now();
+  const page = await open(browser, 'large.html');
+  const loadMs = Date.now() - begin;
+  assert.ok(loadMs < longestLoadMs, `loading took ${loadMs} ms`);
+  await checkCounts(page, trace);
+  const redraws = [];
+  const {x, y} = await centreOfTimeline(page);
+  for (let i = 0; i < 6; ++i) {
+    await page.wheel(x, y, -100, {ctrl: true});
+    redraws.push(await page.evaluate('tuttiReport.lastDrawMs'));
+  }
+  const worst = Math.max(...redraws);
+  assert.ok(worst < longestRedrawMs, `a redraw took ${worst} ms`);
+  await keep(page, 'large-zoomed', {full: false});
+  await page.evaluate('tuttiReport.view.showAll()');
+  await page.frame();
+  await page.evaluate('scrollTo(0, 0)');
+  await keep(page, 'large-light');
+  await checkSearch(page, await page.evaluate('tuttiReport.report.graph.names[31415]'));
+  await keep(page, 'large-selected');
+  await expectQuiet(page);
+  const inPage = await page.evaluate('[tuttiReport.loadMs, tuttiReport.decodedMs]');
+  console.log(`${trace.ops} ops and ${trace.transfers} transfers: page of ` +
+    `${(statSync(join(folder, 'large.html')).size / 1e6).toFixed(1)} MB written in ${writeMs} ms, open after ${loadMs} ms ` +
+    `(script ${Math.round(inPage[0])} ms, of which decoding ${Math.round(inPage[1])} ms), worst redraw ${Math.round(worst)} ms`);
+}
+
+async function hostileNames(browser) {
+  const names = ['</script><script>window.hacked=1</script>', '"quoted\' & <b>bold</b>', 'naïve 漢字 😀', '<!--', 'x'.repeat(3000)];
+  const ops = names.map((name, i) => ({name, kind: `<img src=x onerror=hacked=1> ${i}`, operands: i > 0 ? [names[i - 1]] : [],
+    outputs: [{bytes: 1e6}], run_time_ns: 1e6, attributes: {group: `</style>${i}`}}));
+  write('hostile.json', JSON.stringify({format: 'tutti-graph', schema_version: 1, name: '</title><script>hacked=1</script>', ops}));
+  tutti('simulate', 'hostile.json', ...machine, '--policy', 'random', '--trace', 'hostile-trace.json');
+  tutti('report', 'hostile.json', 'hostile-trace.json', ...machine, '-o', 'hostile.html');
+  const page = await open(browser, 'hostile.html');
+  assert.equal(await page.evaluate('typeof window.hacked'), 'undefined');
+  assert.deepEqual(await page.evaluate('tuttiReport.report.graph.names'), names);
+  await page.evaluate('document.getElementById("colour").value = "group"');
+  await page.evaluate('document.getElementById("colour").dispatchEvent(new Event("change"))');
+  for (let op = 0; op < names.length; ++op) await page.evaluate(`tuttiReport.choose(${op})`);
+  await page.frame();
+  assert.equal(await page.evaluate('document.querySelectorAll("#details script, #details img, #details b").length'), 0);
+  await keep(page, 'hostile');
+  await expectQuiet(page);
+}
+
+async function comparisonAlone(browser) {
+  write('alone.json', tutti('compare', 'graph.json', ...machine, '--json'));
+  const made = spawnSync(program, ['report', 'alone.json', '-o', '-'], {cwd: folder, encoding: 'utf8', maxBuffer: 1 << 30});
+  assert.equal(made.status, 0, made.stderr);
+  write('alone.html', made.stdout);
+  const page = await open(browser, 'alone.html');
+  assert.equal(await page.evaluate('document.getElementById("runs").hidden'), true);
+  assert.ok((await page.evaluate('document.getElementById("answer").innerText')).includes('best single device'));
+  await keep(page, 'alone');
+  await expectQuiet(page);
+}
+
+async function planWithoutTimeline(browser) {
+  tutti('plan', 'graph.json', ...machine, '--policy', 'critical_path_released', '-o', 'untimed.json');
+  tutti('report', 'graph.json', 'untimed.json', ...machine, '-o', 'untimed.html');
+  const page = await open(browser, 'untimed.html');
+  assert.ok((await page.evaluate('document.body.innerText')).includes('no timeline of its own'));
+  await expectQuiet(page);
+}
+
+const chromium = findChromium();
+if (!chromium) skip('no Chromium was found; scripts/setup installs chromium-headless-shell');
+write('empty.json', '{"schema_version": 1, "lower_bound_ns": 0, "bounds_ns": {}, "results": []}');
+const probe = spawnSync(program, ['report', 'empty.json', '-o', 'empty.html'], {cwd: folder, encoding: 'utf8'});
+if (probe.status === 1) skip(probe.stderr.trim());
+const browser = new Browser(chromium);
+try {
+  await comparisonAndTrace(browser);
+  await hundredThousandSpans(browser);
+  await hostileNames(browser);
+  await comparisonAlone(browser);
+  await planWithoutTimeline(browser);
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+  rmSync(folder, {recursive: true, force: true});
+}
