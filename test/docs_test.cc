@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <cctype>
 #include <filesystem>
 #include <regex>
@@ -59,7 +58,7 @@ std::string command_in(const std::string& text) {
 
 // The names that tools/*.cc gives to add_subcommand.
 std::set<std::string> sub_commands() {
-  static const std::regex kName(R"re(add_subcommand\(\s*"(\w+)")re");
+  static const std::regex kName(R"re(add_subcommand\(\s*"([\w-]+)")re");
   std::set<std::string> names;
   for (const std::string& path : repository_files("tools", ".cc")) {
     const std::string text = repository_text(path);
