@@ -51,7 +51,7 @@ std::string path_in(const std::string& span) {
 
 // "compare" for "tutti compare graph.json"; empty if it is no such command.
 std::string command_in(const std::string& text) {
-  static const std::regex kCommand(R"(tutti ([a-z]+).*)");
+  static const std::regex kCommand(R"(tutti ([a-z-]+).*)");
   std::smatch match;
   return std::regex_match(text, match, kCommand) ? match[1].str() : "";
 }
