@@ -99,6 +99,7 @@ int run_check(const CheckArguments& arguments) {
 
 void add_check_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("check", "Check a plan or a trace against the rules");
+  accept_seed(*command);
   command->footer(
       "Example: tutti check graph.json --machine p100-4 --plan plan.json --trace trace.json");
   auto arguments = std::make_shared<CheckArguments>();

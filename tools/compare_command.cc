@@ -28,11 +28,12 @@ struct CompareArguments {
   SearchOptions search;
   std::vector<std::string> policies;
   int seeds = 10;
+  int runs = 1;
 };
 
 // One seed of one policy.
 struct Run {
-  double makespan_ns = 0;
+  std::vector<double> makespans_ns;  // of each scenario it was judged on
   double planned_ns = 0;
   double plan_seconds = 0;
   int64_t evaluations = 0;
@@ -51,8 +52,11 @@ struct Row {
   std::optional<Error> error;
 };
 
-Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& budget, Judge& judge,
-             uint64_t seed) {
+// Far from the scenarios that a search takes its means over: plans are judged on fresh ones.
+constexpr uint64_t kFreshSeeds = uint64_t{1} << 40;
+
+Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& budget, int runs,
+             Judge& judge, uint64_t seed) {
   Run run;
   const auto begin = std::chrono::steady_clock::now();
   const Result<Plan> plan = make_plan(entry, problem, budget, seed);
@@ -62,12 +66,15 @@ Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& bud
     run.error = plan.error();
     return run;
   }
-  const Result<Duration> makespan = judge.makespan(*plan, seed);
-  if (!makespan) {
-    run.error = makespan.error();
-    return run;
+  for (int i = 0; i < runs; ++i) {
+    const uint64_t scenario = kFreshSeeds + seed * static_cast<uint64_t>(runs);
+    const Result<Duration> makespan = judge.makespan(*plan, scenario + static_cast<uint64_t>(i));
+    if (!makespan) {
+      run.error = makespan.error();
+      return run;
+    }
+    run.makespans_ns.push_back(static_cast<double>(makespan->count()));
   }
-  run.makespan_ns = static_cast<double>(makespan->count());
   run.planned_ns = static_cast<double>(plan->planned_makespan.count());
   run.evaluations = plan->provenance.evaluations;
   return run;
@@ -76,23 +83,27 @@ Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& bud
 Row summarise(const std::string& policy, const std::vector<Run>& runs) {
   Row row;
   row.policy = policy;
-  row.runs = static_cast<int>(runs.size());
   row.min_ns = std::numeric_limits<double>::infinity();
   const auto count = static_cast<double>(runs.size());
   for (const Run& run : runs) {
     if (run.error && !row.error) row.error = run.error;
-    row.mean_ns += run.makespan_ns;
+    for (const double makespan : run.makespans_ns) {
+      row.mean_ns += makespan;
+      row.min_ns = std::min(row.min_ns, makespan);
+      ++row.runs;
+    }
     row.planned_ns += run.planned_ns;
     row.plan_seconds += run.plan_seconds;
-    row.min_ns = std::min(row.min_ns, run.makespan_ns);
     row.evaluations += run.evaluations;
   }
-  row.mean_ns /= count;
+  row.mean_ns /= std::max(1, row.runs);
   row.planned_ns /= count;
   row.plan_seconds /= count;
   double squares = 0;
-  for (const Run& run : runs) squares += std::pow(run.makespan_ns - row.mean_ns, 2);
-  if (runs.size() > 1) row.stddev_ns = std::sqrt(squares / (count - 1));
+  for (const Run& run : runs) {
+    for (const double makespan : run.makespans_ns) squares += std::pow(makespan - row.mean_ns, 2);
+  }
+  if (row.runs > 1) row.stddev_ns = std::sqrt(squares / (row.runs - 1));
   return row;
 }
 
@@ -118,7 +129,8 @@ std::vector<Row> compare(const CompareArguments& arguments, const Problem& probl
         judge.emplace(problem, arguments.model.sim_model(), arguments.model.ready_order());
       }
       const uint64_t seed = arguments.common.seed + static_cast<uint64_t>(index);
-      runs[static_cast<size_t>(index)] = run_once(entry, problem, budget, *judge, seed);
+      runs[static_cast<size_t>(index)] = run_once(
+          entry, problem, budget, probe.depends_on_seed() ? arguments.runs : 1, *judge, seed);
     });
     runs.resize(static_cast<size_t>(arguments.seeds), runs.front());
     rows.push_back(summarise(entry.name, runs));
@@ -239,7 +251,12 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->add_option("--policies", arguments->policies,
                    "Policies, by name; default: all that do not search")
       ->delimiter(',');
-  command->add_option("--seeds", arguments->seeds, "Runs of each policy")
+  command
+      ->add_option("--runs", arguments->runs,
+                   "Scenarios that each plan is judged on, where durations are drawn")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--seeds", arguments->seeds, "Plans of each policy, one per seed")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->callback([arguments, &exit_code] { exit_code = run_compare(*arguments); });

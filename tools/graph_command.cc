@@ -12,6 +12,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/graph/analysis.h"
 #include "tutti/graph/import/import.h"
+#include "tutti/graph/make/shake.h"
 
 namespace tutti {
 namespace {
@@ -21,6 +22,7 @@ struct GraphArguments {
   std::string output = "-";
   bool json = false;
   bool scale_by_machine_speed = false;
+  ShakeSpec shake;
 };
 
 struct Summary {
@@ -107,7 +109,7 @@ int run_info(const GraphArguments& arguments) {
 int run_convert(const GraphArguments& arguments) {
   const Result<Imported> imported = load(arguments);
   if (!imported) return report(imported.error());
-  return write_graph_to(imported->graph, arguments.output);
+  return write_graph_to(imported->graph, arguments.output, arguments.json);
 }
 
 void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments, int& exit_code) {
@@ -115,6 +117,7 @@ void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& argument
   info->footer("Example: tutti graph info model.json");
   info->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
   info->add_flag("--json", arguments->json, "Print the facts as JSON");
+  accept_seed(*info);
   info->callback([arguments, &exit_code] { exit_code = run_info(*arguments); });
 }
 
@@ -128,7 +131,33 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
   convert->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
   convert->add_flag("--scale-by-machine-speed", arguments->scale_by_machine_speed,
                     "WfFormat: scale run times by the clock speed of the machine they ran on");
+  convert->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");
+  accept_seed(*convert);
   convert->callback([arguments, &exit_code] { exit_code = run_convert(*arguments); });
+}
+
+int run_shake(const GraphArguments& arguments) {
+  const Result<Imported> imported = load(arguments);
+  if (!imported) return report(imported.error());
+  const Result<Graph> graph = shaken(imported->graph, arguments.shake);
+  if (!graph) return report(graph.error());
+  return write_graph_to(*graph, arguments.output, arguments.json);
+}
+
+void add_shake(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
+               int& exit_code) {
+  CLI::App* shake = command.add_subcommand(
+      "shake", "The same graph with its ops in another order and its costs a little different");
+  shake->footer("Example: tutti graph shake graph.json --seed 7 --spread 0.05 -o other.json");
+  shake->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
+  shake->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
+  shake->add_option("--spread", arguments->shake.spread, "Most that a number changes, as a share")
+      ->capture_default_str();
+  shake->add_option("--seed", arguments->shake.seed, "Seed")
+      ->check(whole_number())
+      ->capture_default_str();
+  shake->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");
+  shake->callback([arguments, &exit_code] { exit_code = run_shake(*arguments); });
 }
 
 }  // namespace
@@ -139,6 +168,7 @@ void add_graph_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<GraphArguments>();
   add_info(*command, arguments, exit_code);
   add_convert(*command, arguments, exit_code);
+  add_shake(*command, arguments, exit_code);
   add_graph_make(*command, exit_code);
 }
 

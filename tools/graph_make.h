@@ -22,7 +22,7 @@ void add_make_programs(CLI::App& make, int& exit_code);
 void add_make_families(CLI::App& make, int& exit_code);
 
 // Writes a graph to a file, or to standard output for "-". Gives the exit code.
-int write_graph_to(const Graph& graph, const std::string& path);
+int write_graph_to(const Graph& graph, const std::string& path, bool json);
 
 // One sub-command that fills a spec from its flags and makes a graph of it.
 template <class Spec>
@@ -44,9 +44,12 @@ struct Maker {
   void run(Make make_graph, int& exit_code) {
     auto output = std::make_shared<std::string>("-");
     command->add_option("-o,--output", *output, "Write it here; default: standard output");
-    command->callback([own = spec, output, make_graph, &exit_code] {
+    auto json = std::make_shared<bool>(false);
+    command->add_flag("--json", *json, "With -o FILE: print what was made as JSON");
+    if (command->get_option_no_throw("--seed") == nullptr) accept_seed(*command);
+    command->callback([own = spec, output, json, make_graph, &exit_code] {
       const Result<Graph> graph = make_graph(*own);
-      exit_code = graph ? write_graph_to(*graph, *output) : report(graph.error());
+      exit_code = graph ? write_graph_to(*graph, *output, *json) : report(graph.error());
     });
   }
 

@@ -192,6 +192,11 @@ CLI::Validator whole_number() {
       "WHOLE");
 }
 
+void accept_seed(CLI::App& command) {
+  command.add_option("--seed", "Accepted as everywhere; nothing here is random")
+      ->check(whole_number());
+}
+
 void CommonOptions::add_to(CLI::App& command) {
   command.add_option("--seed", seed, "Seed of all random choices")
       ->check(whole_number())

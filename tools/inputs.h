@@ -77,6 +77,9 @@ Result<Plan> load_good_plan(const std::string& path, const Problem& problem);
 // may still be run, but is not what its planner thought of.
 void warn_of_another_problem(const std::string& path, const Plan& plan, const Problem& problem);
 
+// --seed for commands in which nothing is random, so that scripts can pass it to all.
+void accept_seed(CLI::App& command);
+
 // For seeds: the parser itself would take -1 for a very large number.
 CLI::Validator whole_number();
 

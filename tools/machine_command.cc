@@ -51,11 +51,13 @@ void add_machine_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<MachineArguments>();
 
   CLI::App* list = command->add_subcommand("list", "List the machines that come with tutti");
+  accept_seed(*list);
   list->footer("Example: tutti machine list");
   list->add_flag("--json", arguments->json, "Print the list as JSON");
   list->callback([arguments] { list_machines(*arguments); });
 
   CLI::App* shown = command->add_subcommand("show", "Print a machine as a machine file");
+  accept_seed(*shown);
   shown->footer("Example: tutti machine show p100-4 > mine.toml");
   shown->add_option("machine", arguments->name, "A preset, a machine file, or this-host")
       ->required();
@@ -67,6 +69,7 @@ void add_machine_command(CLI::App& app, int& exit_code) {
   CLI::App* found = command->add_subcommand(
       "discover",
       "Describe this host: its cores, memory and GPUs, as far as this process may use them");
+  accept_seed(*found);
   found->footer("Example: tutti machine discover -o this-host.toml");
   found->add_flag("--json", arguments->json, "As JSON instead of TOML");
   found->add_option("-o,--output", arguments->output, "Write it here");

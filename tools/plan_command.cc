@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "tools/answer.h"
@@ -15,6 +16,7 @@
 #include "tutti/plan/file.h"
 #include "tutti/search/judge.h"
 #include "tutti/search/planners.h"
+#include "tutti/search/state_file.h"
 
 namespace tutti {
 namespace {
@@ -25,9 +27,28 @@ struct PlanArguments {
   CommonOptions common;
   SearchOptions search;
   std::string from;
+  std::string state;
   std::string policy = "auto";
   std::string output;
 };
+
+// Takes up the state that an earlier run left there, and leaves the new one after each round.
+Result<void> keep_state(const std::string& path, const Problem& problem, AutoSettings& settings) {
+  const StateOwner owner = owner_of(problem, settings.seed, settings.budget);
+  if (std::filesystem::exists(path)) {
+    Result<Source> source = Source::open(path);
+    if (!source) return source.error();
+    Result<IslandsState> state = read_state(*source, problem, owner);
+    if (!state) return state.error();
+    settings.resume = std::move(*state);
+  }
+  settings.on_round = [path, owner, show = settings.on_round](const IslandsState& state) {
+    if (show) show(state);
+    const Result<void> written = write_file(path, state_to_json(state, owner));
+    if (!written) fmt::print(stderr, "tutti: warning: {}\n", written.error().message);
+  };
+  return {};
+}
 
 Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
                         Duration lower_bound) {
@@ -38,6 +59,10 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
       Result<Plan> from = load_good_plan(arguments.from, problem);
       if (!from) return from.error();
       settings.from = std::move(*from);
+    }
+    if (!arguments.state.empty()) {
+      const Result<void> resumed = keep_state(arguments.state, problem, settings);
+      if (!resumed) return resumed.error();
     }
     return plan_auto(problem, settings);
   }
@@ -156,6 +181,9 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->add_option("--policy", arguments->policy,
                    "A policy (tutti policies), or auto: the best of all, improved by search")
       ->capture_default_str();
+  command->add_option("--state", arguments->state,
+                      "Keep the state of auto's search in this file, and go on from it if it is "
+                      "there: a search that was killed loses at most one of its rounds");
   command->add_option("--from", arguments->from, "A plan that auto starts from, beside the others");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan here; - is standard output");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/inputs.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/search/planners.h"
 
@@ -14,6 +15,7 @@ void add_policies_command(CLI::App& app, int& /*exit_code*/) {
   CLI::App* command = app.add_subcommand("policies", "List the policies tutti knows");
   command->footer("Example: tutti policies --json");
   auto json = std::make_shared<bool>(false);
+  accept_seed(*command);
   command->add_flag("--json", *json, "Print the list as JSON");
   command->callback([json] {
     if (*json) {

@@ -25,7 +25,8 @@ bool fuzz_import(const uint8_t* data, size_t size);  // any graph, recognised by
 bool fuzz_machine(const uint8_t* data, size_t size);
 bool fuzz_costs(const uint8_t* data, size_t size);
 bool fuzz_constraints(const uint8_t* data, size_t size);
-bool fuzz_plan(const uint8_t* data, size_t size);   // of the world in world.h
+bool fuzz_plan(const uint8_t* data, size_t size);  // of the world in world.h
+bool fuzz_search_state(const uint8_t* data, size_t size);
 bool fuzz_trace(const uint8_t* data, size_t size);  // of the world in world.h
 bool fuzz_comparison(const uint8_t* data, size_t size);
 

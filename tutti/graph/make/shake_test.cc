@@ -1,0 +1,50 @@
+#include "tutti/graph/make/shake.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tutti/graph/make/layered.h"
+
+namespace tutti {
+namespace {
+
+// Who reads whom, by name.
+std::multiset<std::pair<std::string, std::string>> reads(const Graph& graph) {
+  std::multiset<std::pair<std::string, std::string>> pairs;
+  for (const OpId op : graph.ops()) {
+    for (const EdgeId edge : graph.edges(op)) {
+      pairs.emplace(graph.op_name(graph.edge_from(edge)), graph.op_name(op));
+    }
+  }
+  return pairs;
+}
+
+TEST(Shake, KeepsWhoReadsWhomAndChangesTheRestALittle) {
+  const Graph graph = make_layered({.ops = 200, .width = 10}).value();
+  const Graph other = shaken(graph, {.seed = 3}).value();
+  EXPECT_EQ(reads(other), reads(graph));
+  EXPECT_NE(other.op_name(OpId{0}), graph.op_name(OpId{0}));
+  std::map<std::string, double> flops;
+  for (const OpId op : graph.ops()) flops[std::string(graph.op_name(op))] = graph.flops(op);
+  bool any_changed = false;
+  for (const OpId op : other.ops()) {
+    const double before = flops.at(std::string(other.op_name(op)));
+    EXPECT_NEAR(other.flops(op), before, 0.05 * before);
+    any_changed = any_changed || other.flops(op) != before;
+  }
+  EXPECT_TRUE(any_changed);
+}
+
+TEST(Shake, GivesTheSameForTheSameSeed) {
+  const Graph graph = make_layered({.ops = 50, .width = 5}).value();
+  EXPECT_EQ(shaken(graph, {.seed = 3}).value().fingerprint(),
+            shaken(graph, {.seed = 3}).value().fingerprint());
+  EXPECT_NE(shaken(graph, {.seed = 3}).value().fingerprint(),
+            shaken(graph, {.seed = 4}).value().fingerprint());
+  EXPECT_FALSE(shaken(graph, {.spread = 1.5}));
+}
+
+}  // namespace
+}  // namespace tutti

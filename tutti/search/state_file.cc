@@ -1,0 +1,121 @@
+#include "tutti/search/state_file.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "tutti/base/document.h"
+#include "tutti/base/fields.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+
+namespace tutti {
+namespace {
+
+constexpr const char* kFormat = "tutti-search-state";
+
+void write_plan(JsonWriter& json, const char* key, const Plan& plan, double cost) {
+  json.key(key).open_object().field("cost", cost).key("devices").open_list();
+  for (const DeviceId device : plan.placement) json.value(device.index);
+  json.close_list().key("priorities").open_list();
+  for (const int64_t priority : plan.priority) json.value(priority);
+  json.close_list().close_object();
+}
+
+void read_plan_part(Fields& fields, const char* key, const std::string& file,
+                    const Problem& problem, Plan& plan, double& cost) {
+  const Document* part = fields.entry(key);
+  if (part == nullptr) return fields.fail(fmt::format("'{}' is missing", key));
+  Fields inner(*part, file, "a plan of the search state");
+  cost = inner.number("cost", {});
+  for (const Document& item : inner.items("devices")) {
+    const auto device = inner.as_integer(item, "devices", {.most = problem.machine.size() - 1});
+    if (device) plan.placement.push_back(DeviceId{static_cast<int32_t>(*device)});
+  }
+  for (const Document& item : inner.items("priorities")) {
+    const auto priority =
+        inner.as_integer(item, "priorities", {.least = std::numeric_limits<int64_t>::min()});
+    if (priority) plan.priority.push_back(*priority);
+  }
+  const auto ops = static_cast<size_t>(problem.graph.size());
+  if (plan.placement.size() != ops || plan.priority.size() != ops) {
+    inner.fail(fmt::format("a plan holds {} devices and {} priorities for {} ops",
+                           plan.placement.size(), plan.priority.size(), ops));
+  } else {
+    for (const OpId op : problem.graph.ops()) {
+      if (!problem.allows(op, plan.placement[op.index])) {
+        inner.fail(
+            fmt::format("op '{}' is on a device that may not run it", problem.graph.op_name(op)));
+      }
+    }
+  }
+  if (auto done = inner.done(); !done) fields.fail_with(done.error());
+}
+
+}  // namespace
+
+StateOwner owner_of(const Problem& problem, uint64_t seed, const Budget& budget) {
+  return {.graph_fingerprint = problem.graph.fingerprint(),
+          .machine_fingerprint = problem.machine.fingerprint(),
+          .costs_fingerprint = problem.costs.fingerprint(),
+          .seed = seed,
+          .evaluations = budget.evaluations.value_or(0)};
+}
+
+std::string state_to_json(const IslandsState& state, const StateOwner& owner) {
+  JsonWriter json;
+  json.open_object().field("format", kFormat).field("schema_version", 1);
+  json.field("graph_fingerprint", fingerprint_text(owner.graph_fingerprint));
+  json.field("machine_fingerprint", fingerprint_text(owner.machine_fingerprint));
+  json.field("costs_fingerprint", fingerprint_text(owner.costs_fingerprint));
+  json.field("seed", std::to_string(owner.seed)).field("budget_evaluations", owner.evaluations);
+  json.field("rounds", state.rounds).field("evaluations", state.evaluations);
+  json.key("walks").open_list();
+  for (const Walk& walk : state.walks) {
+    json.open_object();
+    write_plan(json, "current", walk.plan, walk.cost);
+    write_plan(json, "best", walk.best, walk.best_cost);
+    json.close_object();
+  }
+  json.close_list().close_object();
+  return json.text();
+}
+
+Result<IslandsState> read_state(Source& source, const Problem& problem, const StateOwner& owner) {
+  const Result<Document> root = read_json(source);
+  if (!root) return root.error();
+  Fields fields(*root, source.name(), "the search state");
+  if (fields.text("format") != kFormat) {
+    fields.fail(fmt::format("this is no search state; 'format' must be {}", kFormat));
+  }
+  fields.schema_version(1);
+  const bool same =
+      fields.text("graph_fingerprint") == fingerprint_text(owner.graph_fingerprint) &&
+      fields.text("machine_fingerprint") == fingerprint_text(owner.machine_fingerprint) &&
+      fields.text("costs_fingerprint") == fingerprint_text(owner.costs_fingerprint) &&
+      fields.text("seed") == std::to_string(owner.seed);
+  const int64_t evaluations = fields.integer("budget_evaluations", {});
+  if (fields.good() && (!same || evaluations != owner.evaluations)) {
+    fields.fail(
+        "the search state is of another graph, machine, costs, seed or --evaluations; delete the "
+        "file to begin anew");
+  }
+  IslandsState state;
+  state.rounds = static_cast<int>(fields.integer("rounds", {.most = kRounds}));
+  state.evaluations = fields.integer("evaluations", {});
+  for (const Document& item : fields.items("walks")) {
+    Fields walk_fields(item, source.name(), "a walk");
+    Walk& walk = state.walks.emplace_back();
+    read_plan_part(walk_fields, "current", source.name(), problem, walk.plan, walk.cost);
+    read_plan_part(walk_fields, "best", source.name(), problem, walk.best, walk.best_cost);
+    if (auto done = walk_fields.done(); !done) fields.fail_with(done.error());
+  }
+  if (fields.good() && state.walks.size() != kIslands) {
+    fields.fail(
+        fmt::format("the search state holds {} walks, not {}", state.walks.size(), kIslands));
+  }
+  if (auto done = fields.done(); !done) return done.error();
+  return state;
+}
+
+}  // namespace tutti

@@ -1,0 +1,33 @@
+// The state of a search as a file, so that a search that was interrupted can go on: under the same
+// count and seed it then ends with the plan that it would have found in one go.
+// docs/formats/search-state.md.
+
+#ifndef TUTTI_SEARCH_STATE_FILE_H_
+#define TUTTI_SEARCH_STATE_FILE_H_
+
+#include <string>
+
+#include "tutti/base/source.h"
+#include "tutti/search/islands.h"
+
+namespace tutti {
+
+// What a state belongs to: it may not be taken up with another problem, seed or budget.
+struct StateOwner {
+  uint64_t graph_fingerprint = 0;
+  uint64_t machine_fingerprint = 0;
+  uint64_t costs_fingerprint = 0;
+  uint64_t seed = 0;
+  int64_t evaluations = 0;  // 0: a wall clock
+};
+
+StateOwner owner_of(const Problem& problem, uint64_t seed, const Budget& budget);
+
+std::string state_to_json(const IslandsState& state, const StateOwner& owner);
+
+// Fails if the file is of another owner, or does not hold a device and a priority for each op.
+Result<IslandsState> read_state(Source& source, const Problem& problem, const StateOwner& owner);
+
+}  // namespace tutti
+
+#endif  // TUTTI_SEARCH_STATE_FILE_H_
