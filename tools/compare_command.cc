@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -37,6 +38,7 @@ struct Run {
   double planned_ns = 0;
   double plan_seconds = 0;
   int64_t evaluations = 0;
+  double bytes_moved = 0;
   std::optional<Error> error;
 };
 
@@ -47,6 +49,7 @@ struct Row {
   double stddev_ns = 0;
   double planned_ns = 0;  // mean; 0: it plans no timeline
   double plan_seconds = 0;
+  double bytes_moved = 0;  // mean
   int64_t evaluations = 0;
   int runs = 0;
   std::optional<Error> error;
@@ -54,6 +57,27 @@ struct Row {
 
 // Far from the scenarios that a search takes its means over: plans are judged on fresh ones.
 constexpr uint64_t kFreshSeeds = uint64_t{1} << 40;
+
+// As placed: each value once to every other memory that reads it.
+double bytes_moved(const Problem& problem, const Plan& plan) {
+  double bytes = 0;
+  std::vector<MemoryId> there;
+  for (const ValueId value : problem.graph.values()) {
+    const OpId producer = problem.graph.producer(value);
+    const MemoryId home = producer.valid()
+                              ? problem.machine.memory_of(plan.placement[producer.index])
+                              : problem.home(value);
+    there.assign(1, home);
+    for (const EdgeId edge : problem.graph.consumers(value)) {
+      const OpId reader = problem.graph.edge_to(edge);
+      const MemoryId memory = problem.machine.memory_of(plan.placement[reader.index]);
+      if (!home.valid() || std::find(there.begin(), there.end(), memory) != there.end()) continue;
+      there.push_back(memory);
+      bytes += static_cast<double>(problem.graph.bytes(value));
+    }
+  }
+  return bytes;
+}
 
 Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& budget, int runs,
              Judge& judge, uint64_t seed) {
@@ -77,6 +101,7 @@ Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& bud
   }
   run.planned_ns = static_cast<double>(plan->planned_makespan.count());
   run.evaluations = plan->provenance.evaluations;
+  run.bytes_moved = bytes_moved(problem, *plan);
   return run;
 }
 
@@ -94,11 +119,13 @@ Row summarise(const std::string& policy, const std::vector<Run>& runs) {
     }
     row.planned_ns += run.planned_ns;
     row.plan_seconds += run.plan_seconds;
+    row.bytes_moved += run.bytes_moved;
     row.evaluations += run.evaluations;
   }
   row.mean_ns /= std::max(1, row.runs);
   row.planned_ns /= count;
   row.plan_seconds /= count;
+  row.bytes_moved /= count;
   double squares = 0;
   for (const Run& run : runs) {
     for (const double makespan : run.makespans_ns) squares += std::pow(makespan - row.mean_ns, 2);
@@ -160,6 +187,7 @@ std::string to_json(const CompareArguments& arguments, const Problem& problem, c
     row.planned_ns > 0 ? json.value(row.planned_ns) : json.null();
     json.field("gap", gap_to(bounds.strongest(), row.mean_ns));
     json.field("plan_seconds", row.plan_seconds).field("evaluations", row.evaluations);
+    json.field("bytes_moved", row.bytes_moved);
     json.close_object();
   }
   json.close_list();
