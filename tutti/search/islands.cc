@@ -20,6 +20,17 @@ Leg leg_of(const Leg& whole, int round) {
           .good_enough = whole.good_enough};
 }
 
+// The walks share the threads: under a wall clock each gets its slice of the round, or the first
+// would leave the others nothing.
+Leg slice_of(const Leg& leg, int island, int threads) {
+  const int waves = (kIslands + threads - 1) / threads;
+  const double length = (leg.end - leg.begin) / waves;
+  Leg slice = leg;
+  slice.begin = leg.begin + length * (island / threads);
+  slice.end = slice.begin + length;
+  return slice;
+}
+
 void take_over_best(std::vector<Walk>& walks) {
   const auto by_best = [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; };
   const auto best = std::min_element(walks.begin(), walks.end(), by_best);
@@ -54,10 +65,11 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
     parallel_for(kIslands, threads, [&](int island, int thread) {
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
       if (!evaluator) evaluator.emplace(problem, model);
+      const Leg own = progress.timed() ? slice_of(leg, island, threads) : leg;
       const int64_t before = evaluator->evaluations();
       Rng rng = Rng(seed).split(static_cast<uint64_t>(round)).split(static_cast<uint64_t>(island));
       make(round, island)
-          ->improve(state.walks[static_cast<size_t>(island)], *evaluator, leg, progress, rng);
+          ->improve(state.walks[static_cast<size_t>(island)], *evaluator, own, progress, rng);
       spent[static_cast<size_t>(island)] = evaluator->evaluations() - before;
     });
     for (const int64_t evaluations : spent) state.evaluations += evaluations;

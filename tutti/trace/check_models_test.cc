@@ -57,7 +57,7 @@ TEST(CheckSharedLinks, AreNeverQuickerThanAlone) {
 // a third until 3010, then the two that are left a half until 5010.
 class FairLinks : public ::testing::Test {
  protected:
-  static constexpr int kFirst = 0, kSecond = 1, kThird = 2;
+  static constexpr int kFirst = 0, kThird = 2;
 
   static Graph graph() {
     GraphBuilder builder("fair");
