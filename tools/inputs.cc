@@ -117,6 +117,15 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
   }
+  if ((scale_by_machine_speed || as_recorded) && imported->format != "wfformat") {
+    return invalid_input(fmt::format(
+        "{}: --scale-by-machine-speed and --as-recorded are for WfFormat files, and this is {}",
+        graph, imported->format));
+  }
+  if (as_recorded && machine != "recorded") {
+    return invalid_input(
+        "--as-recorded needs --machine recorded: only there are the hosts it names");
+  }
   loaded.imported = std::make_unique<Imported>(std::move(*imported));
   Result<Machine> loaded_machine = given                   ? Result<Machine>(std::move(*given))
                                    : machine == "recorded" ? recorded_machine(*loaded.imported)
