@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test/support/world.h"
 #include "tutti/graph/builder.h"
 #include "tutti/plan/bound.h"
@@ -62,7 +64,7 @@ Machine machine_of(int devices) {
 TEST(Exact, PlansTakeAsLongInTheSimulatorAndAutoFindsThem) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng = Rng(11).split(seed);
-    const auto ops = static_cast<int32_t>(3 + rng.below(6));
+    const auto ops = static_cast<int32_t>(3 + rng.below(8));
     const auto devices = static_cast<int>(2 + rng.below(2));
     const World world(random_graph(rng, ops), machine_of(devices));
     const ExactPlan exact = must(best_work_conserving(*world.problem, {}));
@@ -75,6 +77,90 @@ TEST(Exact, PlansTakeAsLongInTheSimulatorAndAutoFindsThem) {
     settings.budget.evaluations = 5000;
     EXPECT_EQ(must(plan_auto(*world.problem, settings)).makespan, exact.makespan)
         << "seed " << seed;
+  }
+}
+
+// Every placement under every order of priorities, one simulation each.
+Duration by_brute_force(const Problem& problem) {
+  Judge judge(problem, SimModel::physical);
+  Plan plan;
+  const int32_t ops = problem.graph.size();
+  const int32_t devices = problem.machine.size();
+  plan.placement.assign(static_cast<size_t>(ops), DeviceId{0});
+  for (int32_t i = 0; i < ops; ++i) plan.priority.push_back(i);
+  Duration best = kNever;
+  do {
+    int64_t placements = 1;
+    for (int32_t i = 0; i < ops; ++i) placements *= devices;
+    for (int64_t code = 0; code < placements; ++code) {
+      int64_t rest = code;
+      for (DeviceId& device : plan.placement) {
+        device = DeviceId{static_cast<int32_t>(rest % devices)};
+        rest /= devices;
+      }
+      best = std::min(best, must(judge.makespan(plan, 0)));
+    }
+  } while (std::next_permutation(plan.priority.begin(), plan.priority.end()));
+  return best;
+}
+
+// Every order in which ops can be handed to devices, each op as early as that order allows: the
+// best schedule of all is among these.
+Duration any_by_brute_force(const Problem& problem) {
+  const Graph& graph = problem.graph;
+  std::vector<OpId> order;
+  for (const OpId op : graph.ops()) order.push_back(op);
+  Duration best = kNever;
+  do {
+    std::vector<int32_t> position(order.size());
+    for (size_t i = 0; i < order.size(); ++i) position[order[i].index] = static_cast<int32_t>(i);
+    bool topological = true;
+    for (const OpId op : graph.ops()) {
+      for (const EdgeId edge : graph.edges(op)) {
+        topological = topological && position[graph.edge_from(edge).index] < position[op.index];
+      }
+    }
+    if (!topological) continue;
+    const int32_t devices = problem.machine.size();
+    int64_t placements = 1;
+    for (size_t i = 0; i < order.size(); ++i) placements *= devices;
+    for (int64_t code = 0; code < placements; ++code) {
+      std::vector<Duration> free(static_cast<size_t>(devices), Duration{0});
+      std::vector<Duration> finish(order.size());
+      std::vector<DeviceId> placement(order.size());
+      int64_t rest = code;
+      Duration makespan{0};
+      for (const OpId op : order) {
+        const DeviceId device{static_cast<int32_t>(rest % devices)};
+        rest /= devices;
+        placement[op.index] = device;
+        Duration start = free[static_cast<size_t>(device.index)];
+        for (const EdgeId edge : graph.edges(op)) {
+          const OpId from = graph.edge_from(edge);
+          start = std::max(start, finish[from.index] + problem.costs.transfer_time(
+                                                           edge, placement[from.index], device));
+        }
+        finish[op.index] = start + problem.costs.run_time(op, device);
+        free[static_cast<size_t>(device.index)] = finish[op.index];
+        makespan = std::max(makespan, finish[op.index]);
+      }
+      best = std::min(best, makespan);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+TEST(Exact, EqualsBruteForce) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    Rng rng = Rng(41).split(seed);
+    const World world(random_graph(rng, 5), machine_of(2));
+    EXPECT_EQ(must(best_work_conserving(*world.problem, {})).makespan,
+              by_brute_force(*world.problem))
+        << "seed " << seed;
+    const Result<ExactPlan> any = best_schedule(*world.problem, {});
+    if (seed < 10 && any) {
+      EXPECT_EQ(any->makespan, any_by_brute_force(*world.problem)) << "seed " << seed;
+    }
   }
 }
 
