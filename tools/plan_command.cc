@@ -34,7 +34,7 @@ struct PlanArguments {
 
 // Takes up the state that an earlier run left there, and leaves the new one after each round.
 Result<void> keep_state(const std::string& path, const Problem& problem, AutoSettings& settings) {
-  const StateOwner owner = owner_of(problem, settings.seed, settings.budget);
+  const StateOwner owner = owner_of(problem, settings.model, settings.seed, settings.budget);
   if (std::filesystem::exists(path)) {
     Result<Source> source = Source::open(path);
     if (!source) return source.error();

@@ -8,7 +8,7 @@ namespace tutti::fuzz {
 // What is taken can be written and read again.
 bool fuzz_search_state(const uint8_t* data, size_t size) {
   const Problem& problem = fixed_problem();
-  const StateOwner owner = owner_of(problem, 1, {});
+  const StateOwner owner = owner_of(problem, {}, 1, {});
   Source source = source_of(data, size);
   const Result<IslandsState> state = read_state(source, problem, owner);
   if (!state) {

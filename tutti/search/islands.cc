@@ -74,7 +74,8 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
     });
     for (const int64_t evaluations : spent) state.evaluations += evaluations;
     take_over_best(state.walks);
-    if (on_round) on_round(state);
+    // A round that was cut short is not one to go on from.
+    if (on_round && !progress.interrupted()) on_round(state);
   }
 }
 

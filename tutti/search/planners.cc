@@ -56,7 +56,7 @@ class SearchPlanner : public Planner {
     plan.start.clear();  // those of the plan it started from
     plan.finish.clear();
     plan.planned_makespan = Duration{0};
-    plan.provenance.evaluations = state.evaluations + evaluator.evaluations();
+    plan.provenance = {.evaluations = state.evaluations + evaluator.evaluations()};
     return plan;
   }
 

@@ -8,6 +8,7 @@
 #include "tutti/base/fields.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
+#include "tutti/plan/check.h"
 
 namespace tutti {
 namespace {
@@ -42,24 +43,26 @@ void read_plan_part(Fields& fields, const char* key, const std::string& file,
     inner.fail(fmt::format("a plan holds {} devices and {} priorities for {} ops",
                            plan.placement.size(), plan.priority.size(), ops));
   } else {
-    for (const OpId op : problem.graph.ops()) {
-      if (!problem.allows(op, plan.placement[op.index])) {
-        inner.fail(
-            fmt::format("op '{}' is on a device that may not run it", problem.graph.op_name(op)));
-      }
-    }
+    const std::vector<std::string> faults = check_plan(problem, plan, 1);
+    if (!faults.empty()) inner.fail(faults[0]);
   }
   if (auto done = inner.done(); !done) fields.fail_with(done.error());
 }
 
 }  // namespace
 
-StateOwner owner_of(const Problem& problem, uint64_t seed, const Budget& budget) {
+StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t seed,
+                    const Budget& budget) {
+  const Scenarios& scenarios = model.scenarios;
   return {.graph_fingerprint = problem.graph.fingerprint(),
           .machine_fingerprint = problem.machine.fingerprint(),
           .costs_fingerprint = problem.costs.fingerprint(),
           .seed = seed,
-          .evaluations = budget.evaluations.value_or(0)};
+          .evaluations = budget.evaluations.value_or(0),
+          .aim = fmt::format("{} {} scenarios={} first={} tail={}x{}",
+                             model.model == SimModel::released ? "released" : "physical",
+                             static_cast<int>(model.order), scenarios.count, scenarios.seed,
+                             scenarios.tail_weight, scenarios.tail_share)};
 }
 
 std::string state_to_json(const IslandsState& state, const StateOwner& owner) {
@@ -69,6 +72,7 @@ std::string state_to_json(const IslandsState& state, const StateOwner& owner) {
   json.field("machine_fingerprint", fingerprint_text(owner.machine_fingerprint));
   json.field("costs_fingerprint", fingerprint_text(owner.costs_fingerprint));
   json.field("seed", std::to_string(owner.seed)).field("budget_evaluations", owner.evaluations);
+  json.field("aim", owner.aim);
   json.field("rounds", state.rounds).field("evaluations", state.evaluations);
   json.key("walks").open_list();
   for (const Walk& walk : state.walks) {
@@ -93,12 +97,12 @@ Result<IslandsState> read_state(Source& source, const Problem& problem, const St
       fields.text("graph_fingerprint") == fingerprint_text(owner.graph_fingerprint) &&
       fields.text("machine_fingerprint") == fingerprint_text(owner.machine_fingerprint) &&
       fields.text("costs_fingerprint") == fingerprint_text(owner.costs_fingerprint) &&
-      fields.text("seed") == std::to_string(owner.seed);
+      fields.text("seed") == std::to_string(owner.seed) && fields.text("aim") == owner.aim;
   const int64_t evaluations = fields.integer("budget_evaluations", {});
   if (fields.good() && (!same || evaluations != owner.evaluations)) {
     fields.fail(
-        "the search state is of another graph, machine, costs, seed or --evaluations; delete the "
-        "file to begin anew");
+        "the search state is of another graph, machine, costs, seed, model, scenarios or "
+        "--evaluations; delete the file to begin anew");
   }
   IslandsState state;
   state.rounds = static_cast<int>(fields.integer("rounds", {.most = kRounds}));

@@ -19,13 +19,15 @@ struct StateOwner {
   uint64_t costs_fingerprint = 0;
   uint64_t seed = 0;
   int64_t evaluations = 0;  // 0: a wall clock
+  std::string aim{};        // model, order and scenarios, as one line
 };
 
-StateOwner owner_of(const Problem& problem, uint64_t seed, const Budget& budget);
+StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t seed,
+                    const Budget& budget);
 
 std::string state_to_json(const IslandsState& state, const StateOwner& owner);
 
-// Fails if the file is of another owner, or does not hold a device and a priority for each op.
+// Fails if the file is of another owner, or holds plans that the problem does not allow.
 Result<IslandsState> read_state(Source& source, const Problem& problem, const StateOwner& owner);
 
 }  // namespace tutti

@@ -21,7 +21,7 @@ struct Kept {
       if (now.rounds == 5) state = now;
     };
     must(plan_auto(*world.problem, settings));
-    owner = owner_of(*world.problem, settings.seed, settings.budget);
+    owner = owner_of(*world.problem, settings.model, settings.seed, settings.budget);
   }
 
   Result<IslandsState> read(const std::string& text) const {
@@ -43,6 +43,9 @@ TEST(StateFile, ReadsBackWhatWasWritten) {
 TEST(StateFile, RefusesTheStateOfAnotherSeed) {
   Kept kept;
   const std::string text = state_to_json(kept.state, kept.owner);
+  kept.owner.aim += " and more";
+  EXPECT_FALSE(kept.read(text));
+  kept = Kept();
   ++kept.owner.seed;
   const Result<IslandsState> read = kept.read(text);
   ASSERT_FALSE(read);
