@@ -70,10 +70,13 @@ class Portfolio {
     return entrant;
   }
 
-  static void take(Plan plan, Evaluator& evaluator, Entrant& entrant) {
+  void take(Plan plan, Evaluator& evaluator, Entrant& entrant) const {
     const double cost = evaluator.cost(plan);
-    if (cost == kNoPlan) {
-      entrant.tried.refusal = "its plan does not run: memory is short on the way";
+    if (cost == kNoPlan) {  // the run itself tells where it stands still, and for how many bytes
+      const Result<Duration> run = Judge(problem_, settings_.model.model, settings_.model.order)
+                                       .makespan(plan, settings_.model.scenarios.seed);
+      entrant.tried.refusal =
+          run ? "its plan does not run in every scenario: memory is short" : run.error().message;
       return;
     }
     entrant.candidate = Candidate{.plan = std::move(plan), .cost = cost};
