@@ -26,7 +26,8 @@ Leg slice_of(const Leg& leg, int island, int threads) {
   const int waves = (kIslands + threads - 1) / threads;
   const double length = (leg.end - leg.begin) / waves;
   Leg slice = leg;
-  slice.begin = leg.begin + length * (island / threads);
+  const int wave = island / threads;
+  slice.begin = leg.begin + length * wave;
   slice.end = slice.begin + length;
   return slice;
 }
