@@ -15,6 +15,7 @@ struct Kept {
   IslandsState state;
   StateOwner owner;
 
+  Kept(const Kept&) = delete;  // others point into it
   Kept() {
     settings.budget.evaluations = 2000;
     settings.on_round = [this](const IslandsState& now) {
@@ -43,9 +44,10 @@ TEST(StateFile, ReadsBackWhatWasWritten) {
 TEST(StateFile, RefusesTheStateOfAnotherSeed) {
   Kept kept;
   const std::string text = state_to_json(kept.state, kept.owner);
+  const std::string aim = kept.owner.aim;
   kept.owner.aim += " and more";
   EXPECT_FALSE(kept.read(text));
-  kept = Kept();
+  kept.owner.aim = aim;
   ++kept.owner.seed;
   const Result<IslandsState> read = kept.read(text);
   ASSERT_FALSE(read);
