@@ -1,0 +1,226 @@
+// Gives the program impossible wishes: exit code 2 and one sentence for what was asked wrong, 3 for
+// what cannot be, 1 when the world fails; and an output file that is whole or untouched.
+
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "test/support/cli.h"
+
+namespace tutti {
+namespace {
+
+using Infeasible = Cli;
+
+TEST_F(Infeasible, PinToAForbiddenDeviceExitsWith3) {
+  const std::string file = write(
+      "rules.json",
+      rules(
+          R"("pin": [{"op": "a", "device": "device0"}], "forbid": [{"op": "a", "device": "device0"}])"));
+  const std::string output = write("plan.json", kOld);
+  const Ran ran = run({"plan", write("graph.json", kGraph), "-m", "uniform-2", "--constraints",
+                       file, "-o", output});
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  expect_one_sentence(ran, "op 'a'");
+  EXPECT_EQ(read_text(output), kOld);
+}
+
+TEST_F(Infeasible, MemoryTooSmallExitsWith3) {
+  const std::string file = write("rules.json", rules(R"("memory_limit": [
+      {"memory": "device0", "bytes": 10}, {"memory": "device1", "bytes": 10}])"));
+  const std::string output = write("plan.json", kOld);
+  for (const std::string policy : {"auto", "heft", "single_device"}) {
+    const Ran ran = run({"plan", write("graph.json", kGraph), "-m", "uniform-2", "--constraints",
+                         file, "--policy", policy, "-o", output});
+    EXPECT_EQ(ran.exit_code, 3) << policy << ": " << ran.err;
+    expect_one_sentence(ran, "");
+    EXPECT_EQ(read_text(output), kOld);
+  }
+}
+
+struct Wrong {
+  std::string claim;
+  std::vector<std::string> arguments;
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) {
+  *out << wrong.claim;
+}
+
+class WrongCommand : public Cli, public ::testing::WithParamInterface<Wrong> {};
+
+// GRAPH stands for a good graph, FOLDER for a folder.
+TEST_P(WrongCommand, ExitsWith2AndSaysWhy) {
+  std::vector<std::string> arguments = GetParam().arguments;
+  for (std::string& argument : arguments) {
+    if (argument == "GRAPH") argument = write("graph.json", kGraph);
+    if (argument == "FOLDER") argument = path("");
+  }
+  const Ran ran = run(arguments);
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_FALSE(ran.err.empty());
+  EXPECT_TRUE(ran.out.empty()) << ran.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, WrongCommand,
+    ::testing::Values(
+        Wrong{"Nothing", {}}, Wrong{"UnknownCommand", {"plann"}},
+        Wrong{"UnknownFlag", {"plan", "GRAPH", "--fast"}}, Wrong{"NoGraph", {"plan"}},
+        Wrong{"TooMany", {"plan", "GRAPH", "GRAPH"}},
+        Wrong{"SeedIsText", {"plan", "GRAPH", "--seed", "x"}},
+        Wrong{"SeedIsNegative", {"plan", "GRAPH", "--seed", "-1"}},
+        Wrong{"NoThreads", {"plan", "GRAPH", "--threads", "-1"}},
+        Wrong{"NoiseIsNan", {"plan", "GRAPH", "--noise", "nan"}},
+        Wrong{"NoiseIsNegative", {"plan", "GRAPH", "--noise", "-1"}},
+        Wrong{"NoSeeds", {"compare", "GRAPH", "--seeds", "0"}},
+        Wrong{"HugeSeeds", {"compare", "GRAPH", "--seeds", "99999999999999999999"}},
+        Wrong{"UnknownModel", {"plan", "GRAPH", "--model", "ideal"}},
+        Wrong{"UnknownPolicy", {"plan", "GRAPH", "-m", "uniform-2", "--policy", "luck"}},
+        Wrong{"UnknownPolicies",
+              {"compare", "GRAPH", "-m", "uniform-2", "--policies", "heft,luck"}},
+        Wrong{"UnknownMachine", {"plan", "GRAPH", "-m", "p100-5"}},
+        Wrong{"NoMachine", {"plan", "GRAPH", "-m", "uniform-0"}},
+        Wrong{"HugeMachine", {"plan", "GRAPH", "-m", "uniform-99999999999"}},
+        Wrong{"EmptyMachine", {"plan", "GRAPH", "-m", ""}},
+        Wrong{"MissingGraph", {"plan", "/no/such/graph.json"}},
+        Wrong{"MissingPlan", {"check", "GRAPH", "-m", "uniform-2", "--plan", "/no/such/plan"}},
+        Wrong{"FolderAsGraph", {"plan", "FOLDER", "-m", "uniform-2"}},
+        Wrong{"FolderAsMachine", {"plan", "GRAPH", "-m", "FOLDER"}},
+        Wrong{"FolderAsCosts", {"plan", "GRAPH", "-m", "uniform-2", "--costs", "FOLDER"}},
+        Wrong{"FolderAsOutput", {"graph", "convert", "GRAPH", "-o", "FOLDER"}},
+        Wrong{"OutputInNoFolder", {"graph", "convert", "GRAPH", "-o", "/no/such/folder/x"}},
+        Wrong{"EmptyStandardInput", {"graph", "convert", "-"}},
+        Wrong{"NothingToCheck", {"check", "GRAPH", "-m", "uniform-2"}},
+        Wrong{"OnlineWithoutPolicy", {"simulate", "GRAPH", "-m", "uniform-2", "--online"}},
+        Wrong{"ReportOfNothing", {"report"}},
+        Wrong{"ReportOfAGraphAlone", {"report", "GRAPH", "-m", "uniform-2"}},
+        Wrong{"ReportOfTwoGraphs", {"report", "GRAPH", "GRAPH", "-m", "uniform-2"}},
+        Wrong{"ReportOfAFolder", {"report", "FOLDER"}},
+        Wrong{"ReportOfNoFile", {"report", "/no/such/trace.json"}},
+        Wrong{"ReportOfEmptyStandardInput", {"report", "-"}},
+        Wrong{"NegativeOps", {"graph", "make", "layered", "--ops", "-5"}},
+        Wrong{"HugeOps", {"graph", "make", "layered", "--ops", "99999999999999999999"}},
+        Wrong{"NegativeWidth", {"graph", "make", "layered", "--width", "-5"}},
+        Wrong{"NegativeBytes", {"graph", "make", "layered", "--bytes", "-5"}},
+        Wrong{"FlopsAreNan", {"graph", "make", "layered", "--flops", "nan"}}),
+    [](const auto& instance) { return instance.param.claim; });
+
+using OtherProblem = Cli;
+
+TEST_F(OtherProblem, IsWarnedOfInOneLine) {
+  const std::string file = write("graph.json", kGraph);
+  const std::string plan = path("plan.json");
+  ASSERT_EQ(run({"plan", file, "-m", "uniform-2", "--policy", "heft", "-o", plan}).exit_code, 0);
+  const std::string warning = "tutti: warning: " + plan + ": the plan was made for ";
+  for (const std::string command : {"simulate", "check"}) {
+    const Ran same = run({command, file, "-m", "uniform-2", "--plan", plan});
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+    EXPECT_EQ(same.err, "");
+    const Ran other = run({command, file, "-m", "uniform-3", "--plan", plan});
+    EXPECT_EQ(other.exit_code, 0) << other.err;
+    EXPECT_EQ(other.err, warning + "another machine\n");
+    const Ran noisy = run({command, file, "-m", "uniform-2", "--noise", "0.1", "--plan", plan});
+    EXPECT_EQ(noisy.err, warning + "other costs\n");
+  }
+}
+
+using Make = Cli;
+
+TEST_F(Make, SaysInOneSentenceWhatCannotBeMade) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wishes = {
+      {{"chainmm", "--split", "3,1,1"}, "does not split into 3 equal blocks"},
+      {{"chainmm", "--split", "2,2"}, "--split is '2,2'"},
+      {{"chainmm", "--split", "2,x,2"}, "--split is '2,x,2'"},
+      {{"chainmm", "--split", "0,1,1"}, "does not split into 0 equal blocks"},
+      {{"chainmm", "--size", "-1"}, "has size -1"},
+      {{"chainmm", "--size", "2000000000", "--split", "1,1,1"}, "bytes"},
+      {{"chainmm", "--size", "1048576", "--split", "65536,65536,1"}, "ops and edges"},
+      {{"chainmm", "--dtype", "i8"}, "--dtype is 'i8'"},
+      {{"chainmm", "--devices", "0"}, "devices, not 0"},
+      {{"ffnn", "--sizes", "4096"}, "sizes"},
+      {{"ffnn", "--sizes", "4096,many"}, "--sizes is '4096,many'"},
+      {{"ffnn", "--batch", "7"}, "does not split into 4 equal blocks"},
+      {{"llama-block", "--split", "pp"}, "there is no split 'pp'"},
+      {{"llama-block", "--split", "dp", "--batch", "3"}, "does not split into 4"},
+      {{"llama-block", "--shards", "-4"}, "for -4 shards"},
+      {{"llama-block", "--batch", "-9223372036854775808"}, "a batch of -9223372036854775808"},
+      {{"llama-block", "--row-shards", "3000000000"}, "does not split"},
+      {{"llama-layer", "--split", "tp", "--shards", "64"}, "does not split into 64"},
+      {{"llama-layer", "--heads", "0"}, "do not make 0 heads"},
+      {{"cholesky", "--tiles", "1000000"}, "ops and edges"},
+      {{"cholesky", "--tile-size", "0"}, "at least 1 tile"},
+      {{"fork-join", "--width", "99999999999"}, "ops and edges"},
+      {{"tree", "--levels", "100"}, "ops and edges"},
+      {{"tree", "--direction", "up"}, "--direction is 'up'"},
+      {{"stencil", "--radius", "-1"}, "radius"},
+      {{"fft", "--points", "12"}, "power of two"},
+      {{"all-to-all", "--width", "1000000"}, "ops and edges"},
+      {{"random", "--ccr", "nan"}, "ratio"},
+      {{"random", "--rate", "0"}, "positive"}};
+  for (const auto& [flags, expected] : wishes) {
+    std::vector<std::string> arguments = {"graph", "make"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << expected;
+    expect_one_sentence(ran, expected);
+  }
+}
+
+TEST_F(Make, WritesTheSameBytesForTheSameFlags) {
+  for (const char* kind : {"chainmm", "ffnn", "llama-block", "llama-layer", "cholesky", "layered",
+                           "fork-join", "tree", "stencil", "fft", "all-to-all", "random"}) {
+    const Ran first = run({"graph", "make", kind});
+    EXPECT_EQ(first.exit_code, 0) << kind << ": " << first.err;
+    EXPECT_EQ(first.out, run({"graph", "make", kind}).out) << kind;
+    // What is written can be read again, fingerprint included.
+    const Ran read = run({"graph", "info", write("made.json", first.out)});
+    EXPECT_EQ(read.exit_code, 0) << kind << ": " << read.err;
+  }
+}
+
+using FullDisk = Cli;
+
+TEST_F(FullDisk, ExitsWith1AndLeavesNoTemporaryFile) {
+  const Ran ran = run({"graph", "make", "layered", "--ops", "1000", "-o", "/dev/full"});
+  EXPECT_EQ(ran.exit_code, 1);
+  expect_one_sentence(ran, "/dev/full: ");
+  for (const auto& entry : std::filesystem::directory_iterator("/dev")) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("full.")) << entry.path();
+  }
+}
+
+TEST_F(FullDisk, KeepsTheOldFile) {
+  const std::string output = write("graph.json", kOld);
+  const Ran ran =
+      run({"graph", "make", "layered", "--ops", "1000", "-o", output}, {.longest_file = 8192});
+  EXPECT_EQ(ran.exit_code, 1);
+  expect_one_sentence(ran, output + ": ");
+  EXPECT_EQ(read_text(output), kOld);
+  EXPECT_EQ(listing(), std::vector<std::string>{"graph.json"});
+}
+
+TEST_F(FullDisk, BehindStandardOutputExitsWith1) {
+  const std::string file = write("graph.json", kGraph);
+  const std::vector<std::string> commands[] = {
+      {"graph", "convert", file},
+      {"graph", "info", file},
+      {"graph", "info", file, "--json"},
+      {"machine", "show", "uniform-1024"},
+      {"machine", "list"},
+      {"policies"},
+      {"plan", file, "-m", "uniform-1024", "--policy", "heft"},
+      {"plan", file, "-m", "uniform-2", "--policy", "heft", "-o", "-"},
+      {"simulate", file, "-m", "uniform-2", "--policy", "heft", "--json"},
+      {"compare", file, "-m", "uniform-2", "--policies", "heft"},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    const Ran ran = run(command, {.standard_output = "/dev/full"});
+    EXPECT_EQ(ran.exit_code, 1) << command[0] << " " << command[1 % command.size()];
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  }
+}
+
+}  // namespace
+}  // namespace tutti
