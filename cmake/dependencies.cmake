@@ -32,3 +32,9 @@ endif()
 if(TUTTI_BENCH)
   find_package(benchmark QUIET)
 endif()
+
+# Trains networks. Without it tutti plans with the models there are.
+option(TUTTI_TRAIN "Build tutti-train if libtorch is there" ON)
+if(TUTTI_TRAIN)
+  find_package(Torch QUIET)
+endif()

@@ -1,0 +1,71 @@
+// An Episode is one plan being made, decision by decision, as it is recorded to learn from: what
+// was there to choose from, what was chosen, and what should have been.
+
+#ifndef TUTTI_POLICY_DOPPLER_EPISODE_H_
+#define TUTTI_POLICY_DOPPLER_EPISODE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tutti/base/random.h"
+#include "tutti/plan/policy.h"
+
+namespace tutti {
+
+struct Episode {
+  int devices = 0;                    // of the machine
+  int device_features = 0;            // columns of a row
+  std::vector<int32_t> op;            // by step: the op that was placed
+  std::vector<int32_t> device;        // by step: where
+  std::vector<int32_t> ready;         // the ready ops of all steps, one step after another
+  std::vector<int32_t> ready_begin;   // by step, where its ready ops begin; one more at the end
+  std::vector<uint8_t> right_op;      // beside `ready`: 1 for what should be chosen
+  std::vector<float> rows;            // steps x devices x device_features; 0 where not allowed
+  std::vector<uint8_t> allowed;       // steps x devices
+  std::vector<uint8_t> right_device;  // steps x devices: 1 for what should be chosen
+  // Steps x 2: the log-likelihood of what is right, SELECT's and PLACE's, as the actor had it.
+  std::vector<float> likelihood;
+  // How often the policy's own first choice was among the right ones.
+  int64_t matched = 0;
+  int64_t decisions = 0;
+};
+
+// Says what should be chosen in a state. All ties count as right.
+class Teacher {
+ public:
+  virtual ~Teacher() = default;
+  // Some of state.ready(); never none.
+  virtual void right_ops(const State& state, std::vector<OpId>& ops) = 0;
+  // Some of state.devices_for(op); never none.
+  virtual void right_devices(const State& state, OpId op, std::vector<DeviceId>& devices) = 0;
+};
+
+// How decisions are made in an episode.
+struct Acting {
+  enum class Mode : uint8_t {
+    greedy,           // what the network likes best; ties to the lowest id
+    sample,           // drawn from the network's distribution
+    random_at_times,  // greedy, but with probability `randomness` any choice
+    follow,           // as a given plan says
+  };
+  Mode mode = Mode::greedy;
+  double select_randomness = 0;
+  double place_randomness = 0;
+  const Plan* plan = nullptr;  // to follow
+  double memory_share = 1;     // as in Draft
+  Teacher* teacher = nullptr;  // none: what was chosen is what is right
+  Episode* record = nullptr;   // none: nothing is recorded
+};
+
+// Makes plans for one problem with one network. One object serves one thread.
+class Actor {
+ public:
+  virtual ~Actor() = default;
+  // None if memory leaves an op no device.
+  virtual std::optional<Plan> act(const Acting& acting, Rng rng) = 0;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_DOPPLER_EPISODE_H_

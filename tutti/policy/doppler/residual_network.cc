@@ -1,0 +1,327 @@
+#include "tutti/policy/doppler/residual_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+namespace {
+
+constexpr float kFirstRankWeight = 60;
+constexpr float kFirstSlackWeight = 5;
+
+// One tensor of the network.
+struct Part {
+  std::string name;
+  std::vector<int64_t> shape;
+  bool zero = false;  // before training
+};
+
+std::vector<Part> parts_of(const ResidualShape& shape) {
+  const int64_t width = shape.width;
+  std::vector<Part> parts;
+  const auto dense = [&](const std::string& name, int64_t out, int64_t in, bool bias,
+                         bool zero = false) {
+    parts.push_back({name + ".weight", {out, in}, zero});
+    if (bias) parts.push_back({name + ".bias", {out}, true});
+  };
+  dense("op", width, kOpFeatures, true);
+  for (int k = 0; k < shape.rounds; ++k) {
+    const std::string round = fmt::format("round{}.", k);
+    dense(round + "self", width, width, true);
+    dense(round + "in", width, width, false);
+    dense(round + "out", width, width, false);
+    dense(round + "in_gate", width, kEdgeFeatures, true);
+    dense(round + "out_gate", width, kEdgeFeatures, true);
+  }
+  dense("select.op", width, kOpFeatures, true);
+  dense("select.state", width, width, false);
+  dense("select.exit", width, width, false);
+  dense("select.entry", width, width, false);
+  dense("select.last", 1, width, false, true);
+  parts.push_back({"select.rank", {1}, false});
+  dense("place.op", width, width, true);
+  dense("place.row", width, kDeviceFeatures, false);
+  dense("place.sum", width, width, false);
+  dense("place.second", shape.second, width, true);
+  dense("place.last", 1, shape.second, false, true);
+  parts.push_back({"place.slack", {1}, false});
+  return parts;
+}
+
+Result<int> whole_number(const TensorFile& file, const char* key, int least, int most,
+                         const std::string& path) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end()) {
+    return invalid_input(fmt::format("{}: the model does not tell its '{}'", path, key));
+  }
+  int number = 0;
+  for (const char c : found->second) {
+    if (c < '0' || c > '9' || number > most) {
+      number = -1;
+      break;
+    }
+    number = number * 10 + (c - '0');
+  }
+  if (number < least || number > most || found->second.empty()) {
+    return invalid_input(fmt::format("{}: the model's '{}' is '{}', not from {} to {}", path, key,
+                                     found->second, least, most));
+  }
+  return number;
+}
+
+float sigmoid(float x) {
+  return 1.0F / (1.0F + std::exp(-x));
+}
+
+// gates = sigmoid(G e) for each edge.
+std::vector<float> gates(const Dense& gate, const ProblemFeatures& features) {
+  const int edges = static_cast<int>(features.from.size());
+  std::vector<float> open(static_cast<size_t>(edges) * static_cast<size_t>(gate.out()));
+  gate.apply(features.edge_rows.data(), edges, open.data());
+  for (float& value : open) value = sigmoid(value);
+  return open;
+}
+
+// The mean of what comes over the edges into each op: gate times the state at the other end.
+std::vector<float> gather(const std::vector<int32_t>& into, const std::vector<int32_t>& of,
+                          const std::vector<float>& open, const std::vector<float>& state,
+                          size_t ops, size_t width) {
+  std::vector<float> sum(ops * width, 0.0F);
+  std::vector<int> count(ops, 0);
+  for (size_t edge = 0; edge < into.size(); ++edge) {
+    const auto to = static_cast<size_t>(into[edge]);
+    const float* from = state.data() + static_cast<size_t>(of[edge]) * width;
+    const float* gate = open.data() + edge * width;
+    float* target = sum.data() + to * width;
+    for (size_t i = 0; i < width; ++i) target[i] += gate[i] * from[i];
+    ++count[to];
+  }
+  for (size_t op = 0; op < ops; ++op) {
+    const float share = 1.0F / static_cast<float>(std::max(1, count[op]));
+    for (size_t i = 0; i < width; ++i) sum[op * width + i] *= share;
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool sees_column(const ResidualShape& shape, int column) {
+  const bool is_static =
+      column >= kFirstStaticColumn && column < kFirstStaticColumn + kStaticColumns;
+  if (shape.one_pass && !is_static) return false;
+  const bool of_device = is_static || column == kLinkWaitColumn || column == kMemoryColumn;
+  return shape.device_columns || !of_device;
+}
+
+TensorFile ResidualNetwork::fresh(const ResidualShape& shape, uint64_t seed) {
+  TensorFile file;
+  file.metadata = {{"network", "residual"},
+                   {"width", std::to_string(shape.width)},
+                   {"second", std::to_string(shape.second)},
+                   {"rounds", std::to_string(shape.rounds)},
+                   {"one_pass", shape.one_pass ? "1" : "0"},
+                   {"device_columns", shape.device_columns ? "1" : "0"},
+                   {"contention", shape.estimate == Estimate::with_contention ? "1" : "0"}};
+  uint64_t number = 0;
+  for (const Part& part : parts_of(shape)) {
+    Rng rng = Rng(seed).split(number++);
+    Tensor tensor{.shape = part.shape, .data = {}};
+    int64_t count = 1;
+    for (const int64_t extent : part.shape) count *= extent;
+    const double spread = std::sqrt(1.0 / static_cast<double>(part.shape.back()));
+    for (int64_t i = 0; i < count; ++i) {
+      tensor.data.push_back(part.zero ? 0.0F : static_cast<float>(spread * rng.normal()));
+    }
+    file.tensors[part.name] = std::move(tensor);
+  }
+  file.tensors["select.rank"].data = {kFirstRankWeight};
+  file.tensors["place.slack"].data = {kFirstSlackWeight};
+  return file;
+}
+
+Result<ResidualShape> ResidualNetwork::shape_of(const TensorFile& file, const std::string& path) {
+  const auto kind = file.metadata.find("network");
+  if (kind == file.metadata.end() || kind->second != "residual") {
+    return invalid_input(path + ": this is not a model of the residual network");
+  }
+  ResidualShape shape;
+  struct Row {
+    const char* key;
+    int* target;
+    int least;
+    int most;
+  };
+  int one_pass = 0;
+  int device_columns = 0;
+  int contention = 0;
+  const Row rows[] = {
+      {"width", &shape.width, kLaneWidth, 1024}, {"second", &shape.second, kLaneWidth, 1024},
+      {"rounds", &shape.rounds, 0, 64},          {"one_pass", &one_pass, 0, 1},
+      {"device_columns", &device_columns, 0, 1}, {"contention", &contention, 0, 1}};
+  for (const Row& row : rows) {
+    const auto number = whole_number(file, row.key, row.least, row.most, path);
+    if (!number) return number.error();
+    *row.target = *number;
+  }
+  if (shape.width % kLaneWidth != 0 || shape.second % kLaneWidth != 0) {
+    return invalid_input(
+        fmt::format("{}: the model's widths must be multiples of {}", path, kLaneWidth));
+  }
+  shape.one_pass = one_pass == 1;
+  shape.device_columns = device_columns == 1;
+  shape.estimate = contention == 1 ? Estimate::with_contention : Estimate::without_contention;
+  return shape;
+}
+
+Result<ResidualNetwork> ResidualNetwork::load(const TensorFile& file, const std::string& path) {
+  ResidualNetwork network;
+  const auto shape = shape_of(file, path);
+  if (!shape) return shape.error();
+  network.shape_ = *shape;
+  const int width = shape->width;
+  network.rounds_.resize(static_cast<size_t>(shape->rounds));
+  struct Row {
+    std::string name;
+    Dense* layer;
+    int in;
+    int out;
+    Dense::Bias bias;
+  };
+  using enum Dense::Bias;
+  std::vector<Row> rows = {
+      {"op", &network.op_, kOpFeatures, width, yes},
+      {"select.op", &network.select_op_, kOpFeatures, width, yes},
+      {"select.state", &network.select_state_, width, width, no},
+      {"select.exit", &network.select_exit_, width, width, no},
+      {"select.entry", &network.select_entry_, width, width, no},
+      {"select.last", &network.select_last_, width, 1, no},
+      {"place.op", &network.place_op_, width, width, yes},
+      {"place.row", &network.place_row_, kDeviceFeatures, width, no},
+      {"place.sum", &network.place_sum_, width, width, no},
+      {"place.second", &network.place_second_, width, shape->second, yes},
+      {"place.last", &network.place_last_, shape->second, 1, no},
+  };
+  for (int k = 0; k < shape->rounds; ++k) {
+    Round& round = network.rounds_[static_cast<size_t>(k)];
+    const std::string name = fmt::format("round{}.", k);
+    rows.push_back({name + "self", &round.self, width, width, yes});
+    rows.push_back({name + "in", &round.in, width, width, no});
+    rows.push_back({name + "out", &round.out, width, width, no});
+    rows.push_back({name + "in_gate", &round.in_gate, kEdgeFeatures, width, yes});
+    rows.push_back({name + "out_gate", &round.out_gate, kEdgeFeatures, width, yes});
+  }
+  for (const Row& row : rows) {
+    auto layer = Dense::load(file, row.name, row.in, row.out, row.bias, path);
+    if (!layer) return layer.error();
+    *row.layer = std::move(*layer);
+  }
+  for (int column = 0; column < kDeviceFeatures; ++column) {
+    if (!sees_column(*shape, column)) network.place_row_.ignore_input(column);
+  }
+  const auto rank = file.find("select.rank", {1}, path);
+  if (!rank) return rank.error();
+  const auto slack = file.find("place.slack", {1}, path);
+  if (!slack) return slack.error();
+  network.rank_weight_ = (*rank)->data[0];
+  network.slack_weight_ = (*slack)->data[0];
+  return network;
+}
+
+// h += ReLU(S h + I in + O out): what comes from the producers and from the readers.
+void ResidualNetwork::pass_messages(const Round& round, const ProblemFeatures& features,
+                                    std::vector<float>& state) const {
+  const auto ops = static_cast<size_t>(features.ops);
+  const auto width = static_cast<size_t>(shape_.width);
+  std::vector<float> change(state.size());
+  round.self.apply(state.data(), features.ops, change.data());
+  const auto in =
+      gather(features.to, features.from, gates(round.in_gate, features), state, ops, width);
+  round.in.add(in.data(), features.ops, change.data());
+  const auto out =
+      gather(features.from, features.to, gates(round.out_gate, features), state, ops, width);
+  round.out.add(out.data(), features.ops, change.data());
+  for (size_t i = 0; i < state.size(); ++i) state[i] += std::max(0.0F, change[i]);
+}
+
+// The mean of the states along the longest way that `next` tells, each op's own included.
+std::vector<float> ResidualNetwork::along(const std::vector<int32_t>& next, bool backwards,
+                                          const ProblemFeatures& features,
+                                          const std::vector<float>& state) const {
+  const auto width = static_cast<size_t>(shape_.width);
+  std::vector<float> sum = state;
+  std::vector<int> length(static_cast<size_t>(features.ops), 1);
+  const auto visit = [&](size_t op) {
+    if (next[op] < 0) return;
+    const auto other = static_cast<size_t>(next[op]);
+    for (size_t i = 0; i < width; ++i) sum[op * width + i] += sum[other * width + i];
+    length[op] += length[other];
+  };
+  if (backwards) {
+    for (auto it = features.order.rbegin(); it != features.order.rend(); ++it) {
+      visit(static_cast<size_t>(*it));
+    }
+  } else {
+    for (const int32_t op : features.order) visit(static_cast<size_t>(op));
+  }
+  for (size_t op = 0; op < length.size(); ++op) {
+    const float share = 1.0F / static_cast<float>(length[op]);
+    for (size_t i = 0; i < width; ++i) sum[op * width + i] *= share;
+  }
+  return sum;
+}
+
+ResidualEncoding ResidualNetwork::encode(const ProblemFeatures& features) const {
+  const auto cells = static_cast<size_t>(features.ops) * static_cast<size_t>(shape_.width);
+  std::vector<float> state(cells);
+  op_.apply(features.op_rows.data(), features.ops, state.data());
+  for (float& value : state) value = std::max(0.0F, value);
+  for (const Round& round : rounds_) pass_messages(round, features, state);
+
+  std::vector<float> hidden(cells);
+  select_op_.apply(features.op_rows.data(), features.ops, hidden.data());
+  select_state_.add(state.data(), features.ops, hidden.data());
+  const auto exit = along(features.next, true, features, state);
+  select_exit_.add(exit.data(), features.ops, hidden.data());
+  const auto entry = along(features.previous, false, features, state);
+  select_entry_.add(entry.data(), features.ops, hidden.data());
+  for (float& value : hidden) value = leaky_relu(value, kLeak);
+
+  ResidualEncoding encoding;
+  encoding.score.resize(static_cast<size_t>(features.ops));
+  select_last_.apply(hidden.data(), features.ops, encoding.score.data());
+  for (size_t op = 0; op < encoding.score.size(); ++op) {
+    encoding.score[op] += rank_weight_ * features.rank[op];
+  }
+  encoding.place_op.resize(cells);
+  place_op_.apply(state.data(), features.ops, encoding.place_op.data());
+  encoding.place_sum.resize(cells);
+  place_sum_.apply(state.data(), features.ops, encoding.place_sum.data());
+  return encoding;
+}
+
+void ResidualNetwork::place(const float* place_op, const float* rows, const float* sums,
+                            int devices, std::vector<float>& workspace, float* logits) const {
+  const auto width = static_cast<size_t>(shape_.width);
+  const auto second = static_cast<size_t>(shape_.second);
+  const auto count = static_cast<size_t>(devices);
+  workspace.resize(count * (width + second));
+  float* hidden = workspace.data();
+  float* narrow = hidden + count * width;
+  for (size_t d = 0; d < count; ++d) {
+    for (size_t i = 0; i < width; ++i) {
+      hidden[d * width + i] = place_op[i] + (sums != nullptr ? sums[d * width + i] : 0.0F);
+    }
+  }
+  place_row_.add(rows, devices, hidden);
+  for (size_t i = 0; i < count * width; ++i) hidden[i] = leaky_relu(hidden[i], kLeak);
+  place_second_.apply(hidden, devices, narrow);
+  for (size_t i = 0; i < count * second; ++i) narrow[i] = leaky_relu(narrow[i], kLeak);
+  place_last_.apply(narrow, devices, logits);
+  for (size_t d = 0; d < count; ++d) {
+    logits[d] -= slack_weight_ * rows[d * kDeviceFeatures + kSlack];
+  }
+}
+
+}  // namespace tutti

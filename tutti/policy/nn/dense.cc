@@ -1,0 +1,117 @@
+#include "tutti/policy/nn/dense.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+// One function, compiled for each kind of processor and chosen when the program starts. Sanitizers
+// run before such a choice can be made.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__clang__)
+#define TUTTI_FOR_EVERY_PROCESSOR __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define TUTTI_FOR_EVERY_PROCESSOR
+#endif
+
+namespace tutti {
+namespace {
+
+typedef float Lanes __attribute__((vector_size(4 * kLaneWidth), aligned(4)));
+
+}  // namespace
+
+TUTTI_FOR_EVERY_PROCESSOR
+void multiply_add(const float* x, int rows, int in, const float* w, int out, float* y) {
+  constexpr int kRows = 4;
+  for (int row = 0; row < rows; row += kRows) {
+    const int count = std::min(kRows, rows - row);
+    const float* xr[kRows];
+    for (int i = 0; i < kRows; ++i) {
+      xr[i] = x + static_cast<size_t>(row + std::min(i, count - 1)) * static_cast<size_t>(in);
+    }
+    for (int column = 0; column < out; column += kLaneWidth) {
+      Lanes sum0{}, sum1{}, sum2{}, sum3{};
+      const float* weight = w + column;
+      for (int k = 0; k < in; ++k, weight += out) {
+        Lanes lanes;
+        std::memcpy(&lanes, weight, sizeof lanes);
+        sum0 += xr[0][k] * lanes;
+        sum1 += xr[1][k] * lanes;
+        sum2 += xr[2][k] * lanes;
+        sum3 += xr[3][k] * lanes;
+      }
+      const Lanes sums[kRows] = {sum0, sum1, sum2, sum3};
+      for (int i = 0; i < count; ++i) {
+        float* target = y + static_cast<size_t>(row + i) * static_cast<size_t>(out) + column;
+        Lanes lanes;
+        std::memcpy(&lanes, target, sizeof lanes);
+        lanes += sums[i];
+        std::memcpy(target, &lanes, sizeof lanes);
+      }
+    }
+  }
+}
+
+float dot(const float* a, const float* b, int count) {
+  float sum = 0;
+  for (int i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+Result<Dense> Dense::load(const TensorFile& file, const std::string& name, int in, int out,
+                          Bias bias, const std::string& path) {
+  Dense layer;
+  layer.in_ = in;
+  layer.out_ = out;
+  const auto weight = file.find(name + ".weight", {out, in}, path);
+  if (!weight) return weight.error();
+  layer.weight_.resize(static_cast<size_t>(in) * static_cast<size_t>(out));
+  for (int o = 0; o < out; ++o) {
+    for (int i = 0; i < in; ++i) {
+      layer.weight_[static_cast<size_t>(i) * static_cast<size_t>(out) + static_cast<size_t>(o)] =
+          (*weight)
+              ->data[static_cast<size_t>(o) * static_cast<size_t>(in) + static_cast<size_t>(i)];
+    }
+  }
+  if (bias == Bias::no) return layer;
+  const auto shift = file.find(name + ".bias", {out}, path);
+  if (!shift) return shift.error();
+  layer.bias_ = (*shift)->data;
+  return layer;
+}
+
+void Dense::ignore_input(int i) {
+  std::fill_n(weight_.begin() + static_cast<ptrdiff_t>(i) * out_, out_, 0.0F);
+}
+
+void Dense::apply(const float* x, int rows, float* y) const {
+  const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(out_);
+  std::fill(y, y + count, 0.0F);
+  add(x, rows, y);
+}
+
+void Dense::add(const float* x, int rows, float* y) const {
+  if (!bias_.empty()) {
+    for (int row = 0; row < rows; ++row) {
+      float* target = y + static_cast<size_t>(row) * static_cast<size_t>(out_);
+      for (int o = 0; o < out_; ++o) target[o] += bias_[static_cast<size_t>(o)];
+    }
+  }
+  if (out_ % kLaneWidth == 0) {
+    multiply_add(x, rows, in_, weight_.data(), out_, y);
+    return;
+  }
+  for (int row = 0; row < rows; ++row) {  // heads of one number
+    const float* from = x + static_cast<size_t>(row) * static_cast<size_t>(in_);
+    float* target = y + static_cast<size_t>(row) * static_cast<size_t>(out_);
+    for (int i = 0; i < in_; ++i) {
+      for (int o = 0; o < out_; ++o) {
+        target[o] +=
+            from[i] *
+            weight_[static_cast<size_t>(i) * static_cast<size_t>(out_) + static_cast<size_t>(o)];
+      }
+    }
+  }
+}
+
+}  // namespace tutti

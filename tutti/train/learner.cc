@@ -1,0 +1,204 @@
+#include "tutti/train/learner.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tutti/base/parallel.h"
+#include "tutti/train/module.h"
+
+namespace tutti {
+namespace {
+
+constexpr double kFirstDecay = 0.9;
+constexpr double kSecondDecay = 0.999;
+constexpr double kEpsilon = 1e-8;
+// Beside the parameters in a checkpoint.
+constexpr std::string_view kFirstMoment = "adam.first.";
+constexpr std::string_view kSecondMoment = "adam.second.";
+constexpr const char* kSteps = "adam_steps";
+
+torch::Tensor to_torch(const Tensor& tensor) {
+  return view_of(tensor.data, tensor.shape).clone();
+}
+
+Tensor from_torch(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.detach().contiguous();
+  const float* data = flat.data_ptr<float>();
+  return {.shape = flat.sizes().vec(), .data = {data, data + flat.numel()}};
+}
+
+class TorchLearner : public Learner {
+ public:
+  TorchLearner(const TensorFile& file, std::unique_ptr<Module> module, int64_t steps, int threads)
+      : module_(std::move(module)), metadata_(file.metadata), steps_(steps), threads_(threads) {
+    at::set_num_threads(1);  // lessons go side by side, each on one thread
+    metadata_.erase(kSteps);
+    for (const auto& [name, tensor] : file.tensors) {
+      if (name.starts_with("adam.")) continue;
+      parameters_[name] = to_torch(tensor).requires_grad_(true);
+      first_[name] = moment(file, std::string(kFirstMoment) + name, tensor);
+      second_[name] = moment(file, std::string(kSecondMoment) + name, tensor);
+    }
+  }
+
+  StepResult step(std::span<const Lesson> lessons, const StepOptions& options) override {
+    std::vector<Part> parts(lessons.size());
+    parallel_for(static_cast<int>(lessons.size()), threads_, [&](int index, int) {
+      const auto at = static_cast<size_t>(index);
+      parts[at] = gradient(lessons[at], options);
+    });
+    StepResult result;
+    std::vector<torch::Tensor> sum;
+    const double share = 1.0 / static_cast<double>(lessons.size());
+    for (const Part& part : parts) {
+      result.loss += share * part.result.loss;
+      result.select_entropy += share * part.result.select_entropy;
+      result.place_entropy += share * part.result.place_entropy;
+      for (size_t i = 0; i < part.gradient.size(); ++i) {
+        if (sum.size() <= i) {
+          sum.push_back(part.gradient[i] * share);
+        } else {
+          sum[i].add_(part.gradient[i], share);
+        }
+      }
+    }
+    double squares = 0;
+    for (const torch::Tensor& gradient : sum) squares += gradient.pow(2).sum().item<double>();
+    result.gradient_norm = std::sqrt(squares);
+    double scale = 1;
+    if (options.clip_norm > 0 && result.gradient_norm > options.clip_norm) {
+      scale = options.clip_norm / result.gradient_norm;
+    }
+    if (std::isfinite(squares)) descend(sum, scale, options.learning_rate);
+    return result;
+  }
+
+  std::vector<float> log_likelihoods(const Lesson& lesson) override {
+    const torch::NoGradGuard guard;
+    const Likelihoods found = module_->forward(parameters_, lesson);
+    const torch::Tensor both = torch::stack({found.select, found.place}, -1).contiguous();
+    const float* data = both.data_ptr<float>();
+    return {data, data + both.numel()};
+  }
+
+  TensorFile model() const override {
+    TensorFile file{.metadata = metadata_};
+    for (const auto& [name, tensor] : parameters_) file.tensors[name] = from_torch(tensor);
+    return file;
+  }
+
+  TensorFile checkpoint() const override {
+    TensorFile file = model();
+    file.metadata[kSteps] = std::to_string(steps_);
+    for (const auto& [name, tensor] : first_) {
+      file.tensors[std::string(kFirstMoment) + name] = from_torch(tensor);
+    }
+    for (const auto& [name, tensor] : second_) {
+      file.tensors[std::string(kSecondMoment) + name] = from_torch(tensor);
+    }
+    return file;
+  }
+
+ private:
+  struct Part {
+    std::vector<torch::Tensor> gradient;
+    StepResult result;
+  };
+
+  static torch::Tensor moment(const TensorFile& file, const std::string& name, const Tensor& like) {
+    const auto found = file.tensors.find(name);
+    return found != file.tensors.end() && found->second.shape == like.shape
+               ? to_torch(found->second)
+               : torch::zeros(like.shape);
+  }
+
+  // As they were when the episodes were recorded.
+  static torch::Tensor recorded_likelihoods(const Lesson& lesson) {
+    std::vector<torch::Tensor> all;
+    for (const Episode* episode : lesson.episodes) {
+      all.push_back(view_of(episode->likelihood, {static_cast<int64_t>(episode->op.size()), 2}));
+    }
+    return torch::stack(all);
+  }
+
+  Part gradient(const Lesson& lesson, const StepOptions& options) const {
+    const Likelihoods found = module_->forward(parameters_, lesson);
+    const torch::Tensor weights = view_of(lesson.weights, {found.select.size(0), 1});
+    // Weights apart, every decision counts the same, whatever the length of the episode.
+    torch::Tensor before;  // episodes x steps x 2
+    if (options.clip_ratio > 0) before = recorded_likelihoods(lesson);
+    const auto gain = [&](const torch::Tensor& likelihood, int64_t which) {
+      if (options.clip_ratio == 0) return (weights * likelihood).mean();
+      const torch::Tensor ratio = (likelihood - before.select(2, which)).exp();
+      const torch::Tensor clipped = ratio.clamp(1 - options.clip_ratio, 1 + options.clip_ratio);
+      return torch::min(weights * ratio, weights * clipped).mean();
+    };
+    torch::Tensor loss = torch::zeros({});
+    if (options.learn_select) {
+      loss = loss - gain(found.select, 0) - options.entropy_weight * found.select_entropy.mean();
+    }
+    if (options.learn_place) {
+      loss = loss - gain(found.place, 1) - options.entropy_weight * found.place_entropy.mean();
+    }
+    std::vector<torch::Tensor> leaves;
+    for (const auto& [name, tensor] : parameters_) leaves.push_back(tensor);
+    Part part;
+    part.gradient = torch::autograd::grad({loss}, leaves, {}, /*retain_graph=*/false,
+                                          /*create_graph=*/false, /*allow_unused=*/true);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!part.gradient[i].defined()) part.gradient[i] = torch::zeros_like(leaves[i]);
+    }
+    part.result = {.loss = loss.item<double>(),
+                   .select_entropy = found.select_entropy.mean().item<double>(),
+                   .place_entropy = found.place_entropy.mean().item<double>()};
+    return part;
+  }
+
+  void descend(const std::vector<torch::Tensor>& gradient, double scale, double learning_rate) {
+    const torch::NoGradGuard guard;
+    ++steps_;
+    const double first_share = 1 - std::pow(kFirstDecay, static_cast<double>(steps_));
+    const double second_share = 1 - std::pow(kSecondDecay, static_cast<double>(steps_));
+    size_t i = 0;
+    for (auto& [name, parameter] : parameters_) {
+      const torch::Tensor g = gradient[i++] * scale;
+      torch::Tensor& first = first_[name];
+      torch::Tensor& second = second_[name];
+      first.mul_(kFirstDecay).add_(g, 1 - kFirstDecay);
+      second.mul_(kSecondDecay).addcmul_(g, g, 1 - kSecondDecay);
+      const torch::Tensor spread = (second / second_share).sqrt_().add_(kEpsilon);
+      parameter.addcdiv_(first, spread, -learning_rate / first_share);
+    }
+  }
+
+  std::unique_ptr<Module> module_;
+  std::map<std::string, std::string> metadata_;
+  Parameters parameters_;
+  Parameters first_;
+  Parameters second_;
+  int64_t steps_;
+  int threads_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
+                                              int threads) {
+  auto module = make_residual_module(file, path);
+  if (!module) return module.error();
+  int64_t steps = 0;
+  if (const auto found = file.metadata.find(kSteps); found != file.metadata.end()) {
+    for (const char c : found->second) {
+      if (c < '0' || c > '9' || steps > int64_t{1} << 40) {
+        return invalid_input(
+            fmt::format("{}: '{}' is '{}', not a count", path, kSteps, found->second));
+      }
+      steps = steps * 10 + (c - '0');
+    }
+  }
+  return std::unique_ptr<Learner>(
+      std::make_unique<TorchLearner>(file, std::move(*module), steps, threads));
+}
+
+}  // namespace tutti

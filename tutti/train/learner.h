@@ -1,0 +1,67 @@
+// A Learner changes a network so that what was right in recorded episodes becomes more likely. It
+// is the door to libtorch: nothing outside this room sees it, and no decision needs it.
+//
+// Parameters and the optimiser's memory go in and out as a TensorFile, so a checkpoint is all there
+// is to know. The same state, lessons and count of lessons give the same bytes with any number of
+// threads.
+
+#ifndef TUTTI_TRAIN_LEARNER_H_
+#define TUTTI_TRAIN_LEARNER_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tutti/policy/doppler/episode.h"
+#include "tutti/policy/doppler/features.h"
+#include "tutti/policy/nn/tensor_file.h"
+
+namespace tutti {
+
+// Episodes of one problem. Each decision of an episode is made more likely in proportion to the
+// episode's weight, or less likely where that is negative.
+struct Lesson {
+  const ProblemFeatures* features = nullptr;
+  std::vector<const Episode*> episodes{};
+  std::vector<float> weights{};  // by episode
+};
+
+struct StepOptions {
+  double learning_rate = 1e-3;
+  double entropy_weight = 0;  // of the mean entropy of a decision
+  double clip_norm = 1;       // of the whole gradient; 0: never
+  // Proximal policy optimisation (Schulman et al. 2017): decisions whose odds have changed by more
+  // than this are left alone. 0: plain policy gradient.
+  double clip_ratio = 0;
+  bool learn_select = true;
+  bool learn_place = true;
+};
+
+struct StepResult {
+  double loss = 0;            // per decision
+  double select_entropy = 0;  // mean over decisions with more than one choice
+  double place_entropy = 0;
+  double gradient_norm = 0;
+};
+
+class Learner {
+ public:
+  virtual ~Learner() = default;
+  // One step of Adam (Kingma, Ba 2015) on the mean over lessons. All episodes of a lesson must be
+  // of its problem, and of equal length.
+  virtual StepResult step(std::span<const Lesson> lessons, const StepOptions& options) = 0;
+  // Log-likelihoods of what is right: episodes x steps x 2, SELECT's and then PLACE's.
+  virtual std::vector<float> log_likelihoods(const Lesson& lesson) = 0;
+  // Parameters alone: a model. With the optimiser's memory: a checkpoint.
+  virtual TensorFile model() const = 0;
+  virtual TensorFile checkpoint() const = 0;
+};
+
+// Takes a model or a checkpoint. Fails (invalid_input) if it is of no network that can be trained.
+Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
+                                              int threads);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRAIN_LEARNER_H_

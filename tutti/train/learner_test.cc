@@ -1,0 +1,121 @@
+#include "tutti/train/learner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "test/support/world.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/residual_actor.h"
+
+namespace tutti {
+namespace {
+
+// A problem with everything the networks are told about it.
+struct Case {
+  Graph graph;
+  Machine machine;
+  Costs costs;
+  Problem problem;
+  ProblemFeatures features;
+  SceneFacts facts;
+
+  explicit Case(const char* preset)
+      : graph(must(make_layered({.ops = 60, .width = 8, .seed = 3}))),
+        machine(must(make_preset(preset))),
+        costs(must(Costs::build(graph, machine))),
+        problem(must(Problem::make(graph, machine, costs))),
+        features(problem_features(problem)),
+        facts(problem) {}
+};
+
+// All weights, the last layers' too, are random.
+TensorFile shaken_network(const ResidualShape& shape) {
+  TensorFile file = ResidualNetwork::fresh(shape, 7);
+  Rng rng(11);
+  for (const char* name : {"select.last.weight", "place.last.weight"}) {
+    for (float& value : file.tensors[name].data) value = static_cast<float>(0.1 * rng.normal());
+  }
+  file.tensors["select.rank"].data = {3};
+  file.tensors["place.slack"].data = {0.5};
+  return file;
+}
+
+class SameNetwork : public testing::TestWithParam<ResidualShape> {};
+
+TEST_P(SameNetwork, GivesTheSameLikelihoodsWithAndWithoutLibtorch) {
+  const Case world("mixed-5");
+  const TensorFile file = shaken_network(GetParam());
+  const auto network = must(ResidualNetwork::load(file, "test"));
+  ResidualActor actor(world.problem, network, world.features, world.facts);
+  std::vector<Episode> episodes(3);
+  Lesson lesson{.features = &world.features};
+  for (size_t i = 0; i < episodes.size(); ++i) {
+    Acting acting{.mode = Acting::Mode::sample, .record = &episodes[i]};
+    ASSERT_TRUE(actor.act(acting, Rng(i)));
+    lesson.episodes.push_back(&episodes[i]);
+    lesson.weights.push_back(1);
+  }
+  const auto learner = must(make_learner(file, "test", 1));
+  const std::vector<float> torch = learner->log_likelihoods(lesson);
+  size_t at = 0;
+  for (const Episode& episode : episodes) {
+    ASSERT_EQ(episode.likelihood.size(), 2 * episode.op.size());
+    for (const float ours : episode.likelihood) {
+      EXPECT_NEAR(ours, torch[at], 1e-5 * std::max(1.0F, std::abs(ours)));
+      ++at;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, SameNetwork,
+                         testing::Values(ResidualShape{},
+                                         ResidualShape{.width = 16, .second = 8, .rounds = 1},
+                                         ResidualShape{.one_pass = true},
+                                         ResidualShape{.device_columns = false},
+                                         ResidualShape{.estimate = Estimate::without_contention}));
+
+TEST(Learner, MakesWhatWasRightMoreLikely) {
+  const Case world("p100-4");
+  const TensorFile file = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
+  const auto network = must(ResidualNetwork::load(file, "test"));
+  ResidualActor actor(world.problem, network, world.features, world.facts);
+  Episode episode;
+  ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episode}, Rng(1)));
+  const Lesson lesson{.features = &world.features, .episodes = {&episode}, .weights = {1}};
+  const auto learner = must(make_learner(file, "test", 1));
+  const auto total = [&] {
+    double sum = 0;
+    for (const float likelihood : learner->log_likelihoods(lesson)) sum += likelihood;
+    return sum;
+  };
+  const double before = total();
+  for (int i = 0; i < 20; ++i) learner->step({&lesson, 1}, {.learning_rate = 1e-2});
+  EXPECT_GT(total(), 0.8 * before);  // they are negative
+}
+
+TEST(Learner, GoesOnFromACheckpointAsIfItHadNeverStopped) {
+  const Case world("p100-4");
+  const TensorFile file = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
+  const auto network = must(ResidualNetwork::load(file, "test"));
+  ResidualActor actor(world.problem, network, world.features, world.facts);
+  std::vector<Episode> episodes(4);
+  std::vector<Lesson> lessons;
+  for (size_t i = 0; i < episodes.size(); ++i) {
+    ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episodes[i]}, Rng(i)));
+    lessons.push_back({.features = &world.features,
+                       .episodes = {&episodes[i]},
+                       .weights = {i % 2 ? -1.0F : 1.0F}});
+  }
+  const auto whole = must(make_learner(file, "test", 1));
+  for (int i = 0; i < 4; ++i) whole->step(lessons, {});
+  const auto first = must(make_learner(file, "test", 2));
+  for (int i = 0; i < 2; ++i) first->step(lessons, {});
+  Source kept = Source::from_text("kept", tensors_to_bytes(first->checkpoint()));
+  const auto second = must(make_learner(must(read_tensors(kept)), "kept", 2));
+  for (int i = 0; i < 2; ++i) second->step(lessons, {});
+  EXPECT_EQ(tensors_to_bytes(whole->checkpoint()), tensors_to_bytes(second->checkpoint()));
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,70 @@
+// A Module is a network in libtorch: from a lesson to the log-likelihoods and entropies of its
+// decisions, with gradients. Only the sources of this room include it.
+
+#ifndef TUTTI_TRAIN_MODULE_H_
+#define TUTTI_TRAIN_MODULE_H_
+
+#include <torch/torch.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tutti/train/learner.h"
+
+namespace tutti {
+
+using Parameters = std::map<std::string, torch::Tensor>;
+
+// Each of episodes x steps.
+struct Likelihoods {
+  torch::Tensor select;
+  torch::Tensor place;
+  torch::Tensor select_entropy;
+  torch::Tensor place_entropy;
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual Likelihoods forward(const Parameters& parameters, const Lesson& lesson) const = 0;
+};
+
+// Fail (invalid_input) if the file is of another network.
+Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
+                                                     const std::string& path);
+
+// What every module needs.
+
+// Data that outlives the tensor.
+torch::Tensor view_of(const std::vector<float>& data, std::vector<int64_t> shape);
+torch::Tensor indices(const std::vector<int32_t>& data);
+
+// The episodes of a lesson side by side, with SELECT's choices padded to the longest list.
+struct Decisions {
+  int64_t episodes = 0;
+  int64_t steps = 0;
+  int64_t devices = 0;
+  torch::Tensor op;            // episodes x steps
+  torch::Tensor device;        // episodes x steps
+  torch::Tensor ready;         // (episodes x steps) x widest; 0 where there is none
+  torch::Tensor is_ready;      // the same shape, boolean
+  torch::Tensor right_op;      // the same shape, boolean
+  torch::Tensor rows;          // (episodes x steps) x devices x features
+  torch::Tensor allowed;       // (episodes x steps) x devices, boolean
+  torch::Tensor right_device;  // the same shape, boolean
+};
+Decisions gather_decisions(const Lesson& lesson);
+
+// log of the sum of softmax(logits) over what is right, and the entropy of softmax(logits); logits
+// count only where `allowed`.
+struct Choice {
+  torch::Tensor likelihood;
+  torch::Tensor entropy;
+};
+Choice choose(const torch::Tensor& logits, const torch::Tensor& allowed,
+              const torch::Tensor& right);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRAIN_MODULE_H_
