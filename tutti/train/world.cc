@@ -1,19 +1,30 @@
 #include "tutti/train/world.h"
 
+#include <utility>
+
 namespace tutti {
+
+World::World(std::string name, const Problem& problem)
+    : name_(std::move(name)),
+      problem_(&problem),
+      features_(problem_features(problem)),
+      facts_(problem) {}
+
+std::unique_ptr<World> World::of(std::string name, const Problem& problem) {
+  return std::unique_ptr<World>(new World(std::move(name), problem));
+}
 
 Result<std::unique_ptr<World>> World::make(std::string name, Graph graph, Machine machine,
                                            const CostSpec& costs, const Constraints& constraints) {
-  std::unique_ptr<World> world(new World(std::move(name), std::move(graph), std::move(machine)));
-  Result<Costs> built = Costs::build(world->graph_, world->machine_, costs);
+  auto parts = std::make_unique<Parts>(Parts{std::move(graph), std::move(machine)});
+  Result<Costs> built = Costs::build(parts->graph, parts->machine, costs);
   if (!built) return built.error();
-  world->costs_.emplace(std::move(*built));
-  Result<Problem> problem =
-      Problem::make(world->graph_, world->machine_, *world->costs_, constraints);
+  parts->costs.emplace(std::move(*built));
+  Result<Problem> problem = Problem::make(parts->graph, parts->machine, *parts->costs, constraints);
   if (!problem) return problem.error();
-  world->problem_.emplace(std::move(*problem));
-  world->features_ = problem_features(*world->problem_);
-  world->facts_.emplace(*world->problem_);
+  parts->problem.emplace(std::move(*problem));
+  std::unique_ptr<World> world = of(std::move(name), *parts->problem);
+  world->parts_ = std::move(parts);
   return world;
 }
 

@@ -1,10 +1,11 @@
-// A World is a problem with all that a learner needs of it: it owns graph, machine and costs, and
-// has the features worked out. It stays where it was made, since its parts refer to each other.
+// A World is a problem with all that a learner needs of it: the features, worked out once. It stays
+// where it was made, since its parts refer to each other.
 
 #ifndef TUTTI_TRAIN_WORLD_H_
 #define TUTTI_TRAIN_WORLD_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tutti/policy/doppler/features.h"
@@ -15,7 +16,9 @@ namespace tutti {
 
 class World {
  public:
-  // Fails as Costs::build and Problem::make do.
+  // Of a problem that outlives it.
+  static std::unique_ptr<World> of(std::string name, const Problem& problem);
+  // With a graph, machine and costs of its own. Fails as Costs::build and Problem::make do.
   static Result<std::unique_ptr<World>> make(std::string name, Graph graph, Machine machine,
                                              const CostSpec& costs = {},
                                              const Constraints& constraints = {});
@@ -25,19 +28,24 @@ class World {
   const std::string& name() const { return name_; }
   const Problem& problem() const { return *problem_; }
   const ProblemFeatures& features() const { return features_; }
-  const SceneFacts& facts() const { return *facts_; }
+  const SceneFacts& facts() const { return facts_; }
 
  private:
-  World(std::string name, Graph graph, Machine machine)
-      : name_(std::move(name)), graph_(std::move(graph)), machine_(std::move(machine)) {}
+  // What a problem refers to.
+  struct Parts {
+    Graph graph;
+    Machine machine;
+    std::optional<Costs> costs{};
+    std::optional<Problem> problem{};
+  };
 
+  World(std::string name, const Problem& problem);
+
+  std::unique_ptr<Parts> parts_;  // none: they are someone else's
   std::string name_;
-  Graph graph_;
-  Machine machine_;
-  std::optional<Costs> costs_;
-  std::optional<Problem> problem_;
+  const Problem* problem_;
   ProblemFeatures features_;
-  std::optional<SceneFacts> facts_;
+  SceneFacts facts_;
 };
 
 }  // namespace tutti

@@ -1,0 +1,30 @@
+// A DopplerModel is a trained pair of SELECT and PLACE, of whichever network its file says. It is
+// immutable; actors made of it serve one problem and one thread each.
+
+#ifndef TUTTI_POLICY_DOPPLER_MODEL_H_
+#define TUTTI_POLICY_DOPPLER_MODEL_H_
+
+#include <memory>
+#include <string>
+
+#include "tutti/policy/doppler/episode.h"
+#include "tutti/policy/doppler/residual_network.h"
+
+namespace tutti {
+
+class DopplerModel {
+ public:
+  // Fails (invalid_input) unless the file is a whole model of a network there is.
+  static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
+
+  // Keeps references to all of them, and to this model.
+  std::unique_ptr<Actor> actor(const Problem& problem, const ProblemFeatures& features,
+                               const SceneFacts& facts) const;
+
+ private:
+  ResidualNetwork residual_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_DOPPLER_MODEL_H_
