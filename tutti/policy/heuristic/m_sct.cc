@@ -1,7 +1,7 @@
 #include "tutti/policy/heuristic/m_sct.h"
 
+#include "tutti/policy/favourites.h"
 #include "tutti/policy/heuristic/etf.h"
-#include "tutti/policy/heuristic/favourites.h"
 
 namespace tutti {
 

@@ -117,7 +117,7 @@ TEST(GreedyLocator, SplitsABlockWhereItsPartsAreCheapToMove) {
 TEST(GreedyLocator, GivesEachBlockOfAShardedProductASiteOfItsOwn) {
   // X of two blocks of rows times W: four blocks, each the sum of two products of 2 x 1000^3 flops,
   // whose 4 MB would be 4 x 10^9 to move. So both products stay with their sum, and the four sums
-  // are on four devices. Placed op by op the products would spread first, and half of them move.
+  // are on four devices. Placed op by op the products would spread first, and most sums fetch one.
   const World world(must(make_chainmm({.size = 2000, .split = {2, 2, 2}, .devices = 4})).graph,
                     "uniform-4");
   const Plan plan = must(plan_with("greedy_locator", *world.problem));

@@ -1,4 +1,4 @@
-#include "tutti/policy/heuristic/favourites.h"
+#include "tutti/policy/favourites.h"
 
 #include <fmt/format.h>
 

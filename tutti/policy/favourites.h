@@ -1,6 +1,6 @@
 // Favourite children: for each op at most one reader that should follow it on its device, so that
 // the value need not travel, and each op the favourite of at most one producer. The policy m_sct
-// keeps devices free for them; see m_sct.h.
+// keeps devices free for them; see tutti/policy/heuristic/m_sct.h.
 //
 // Hanen and Munier (1995) choose them by a linear program, as if there were devices without end:
 //
@@ -12,8 +12,8 @@
 // and round it. Times are means over devices and over pairs of different devices; of several values
 // between the same two ops the slowest counts.
 
-#ifndef TUTTI_POLICY_HEURISTIC_FAVOURITES_H_
-#define TUTTI_POLICY_HEURISTIC_FAVOURITES_H_
+#ifndef TUTTI_POLICY_FAVOURITES_H_
+#define TUTTI_POLICY_FAVOURITES_H_
 
 #include <string>
 #include <vector>
@@ -46,4 +46,4 @@ std::vector<OpId> greedy_favourites(const Problem& problem);
 
 }  // namespace tutti
 
-#endif  // TUTTI_POLICY_HEURISTIC_FAVOURITES_H_
+#endif  // TUTTI_POLICY_FAVOURITES_H_
