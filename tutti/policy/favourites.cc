@@ -36,7 +36,7 @@ std::vector<Pair> pairs_of(const Problem& problem) {
       pairs.push_back({producer, op, factor * problem.costs.mean_transfer_time_ns(edge)});
     }
     std::sort(pairs.begin() + first, pairs.end(), [](const Pair& a, const Pair& b) {
-      return std::pair(a.from, -a.transfer) < std::pair(b.from, -b.transfer);
+      return a.from == b.from ? a.transfer > b.transfer : a.from.index < b.from.index;
     });
     pairs.erase(std::unique(pairs.begin() + first, pairs.end(),
                             [](const Pair& a, const Pair& b) { return a.from == b.from; }),
@@ -196,6 +196,7 @@ std::vector<OpId> greedily(const Problem& problem, const std::vector<Pair>& pair
     const Pair* pair;
   };
   std::vector<Candidate> candidates;
+  candidates.reserve(pairs.size());
   for (const Pair& pair : pairs) {
     candidates.push_back({down[pair.from.index] + problem.costs.mean_run_time_ns(pair.from) +
                               pair.transfer + up[pair.to.index],
