@@ -4,7 +4,8 @@
 // that must be brought over take the least time; then each reduction, an op that reads its own
 // group's results, goes where its operands cost least.
 //
-// Divisions are enumerated while there are at most 10^6 of them (and 10^7 steps in all). Beyond,
+// Divisions are enumerated while there are at most 10^6 of them and all groups together have not
+// taken 10^7 steps. Beyond,
 // the cheapest is found as a transportation problem, which cannot see that two ops on one device
 // share an operand, and is then repaired by swaps with the true cost; beyond 32 devices ops are
 // placed one by one. provenance.note says how often each was used.

@@ -1,11 +1,13 @@
 // What each of the list schedulers is good at.
 
+#include <set>
 #include <tuple>
 
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/draft.h"
-#include "tutti/policy/heuristic/m_sct.h"
+#include "tutti/policy/favourites.h"
+#include "tutti/policy/heuristic/etf.h"
 #include "tutti/policy/heuristic/peft.h"
 #include "tutti/policy/link_queues.h"
 #include "tutti/policy/ranks.h"
@@ -75,12 +77,55 @@ TEST(MSct, KeepsADeviceFreeForTheFavouriteChild) {
       graph_of_ops({op_json("a", 10), op_json("q", 5), op_json("g", 9, {"q"}, {7}),
                     op_json("y", 40, {"q"}, {7}), op_json("b", 50, {"a", "g"}, {100, 2})}),
       "uniform-2");
-  const std::vector<OpId> favourite = favourite_children(*world.problem);
+  const std::vector<OpId> favourite = favourite_children(*world.problem).of_op;
   EXPECT_EQ(favourite[0], OpId{4});
   EXPECT_EQ(favourite[1], OpId{2});
   EXPECT_FALSE(favourite[2].valid());
   EXPECT_EQ(must(plan_with("m_etf", *world.problem)).planned_makespan, Duration(102));
   EXPECT_EQ(must(plan_with("m_sct", *world.problem)).planned_makespan, Duration(66));
+}
+
+TEST(MSct, WeighsWaysAgainstEachOtherWhenItChoosesFavourites) {
+  // a feeds b and c, d reads both. The longest way, 140, goes through b, so greedily b is a's
+  // favourite and d is b's: that way shrinks to 60, more than it needs, and the one through c keeps
+  // its 120. The linear program lets c follow a instead: the ways are then 80 and 90.
+  const World world(
+      graph_of_ops({op_json("a", 10), op_json("b", 40, {"a"}, {20}), op_json("c", 20, {"a"}, {30}),
+                    op_json("d", 10, {"b", "c"}, {60, 50})}),
+      "uniform-2");
+  const OpId none{};
+  EXPECT_EQ(greedy_favourites(*world.problem), (std::vector<OpId>{OpId{1}, OpId{3}, none, none}));
+  const Favourites favourites = favourite_children(*world.problem);
+  if (favourites.method != "favourites by linear program") GTEST_SKIP() << favourites.method;
+  EXPECT_EQ(favourites.of_op, (std::vector<OpId>{OpId{2}, OpId{3}, none, none}));
+  const Plan greedy = must(earliest_task_first(
+      *world.problem, {.memory = true, .favourite = greedy_favourites(*world.problem)}));
+  EXPECT_EQ(greedy.planned_makespan, Duration(120));
+  const Plan plan = must(plan_with("m_sct", *world.problem));
+  EXPECT_EQ(plan.planned_makespan, Duration(80));
+  EXPECT_EQ(plan.provenance.note, favourites.method);
+}
+
+TEST(MSct, GivesEachOpAtMostOneFavouriteAndEachFavouriteOneOp) {
+  // Once with the linear program and once too large for it.
+  for (const int ops : {150, 900}) {
+    const World world(must(make_layered({.ops = ops, .width = 9, .bytes = 1 << 22})), "mixed-5");
+    const Favourites favourites = favourite_children(*world.problem);
+    EXPECT_EQ(favourites.method.find("greedily") != std::string::npos, ops == 900);
+    EXPECT_EQ(favourites.of_op, favourite_children(*world.problem).of_op);
+    std::set<OpId> seen;
+    for (const OpId op : world.graph.ops()) {
+      const OpId favourite = favourites.of_op[static_cast<size_t>(op.index)];
+      if (!favourite.valid()) continue;
+      EXPECT_TRUE(seen.insert(favourite).second);
+      bool reads = false;
+      for (const EdgeId edge : world.graph.edges(favourite)) {
+        reads = reads || world.graph.edge_from(edge) == op;
+      }
+      EXPECT_TRUE(reads);
+    }
+    EXPECT_FALSE(seen.empty());
+  }
 }
 
 // Two ops with a weight of 100 bytes each, both much quicker on the fast device.
@@ -135,6 +180,21 @@ TEST(MemoryAware, PoliciesFinishWhatIsStartedWhenMemoryIsTight) {
     ASSERT_TRUE(plan) << policy << ": " << plan.error().message;
     EXPECT_EQ(plan->planned_makespan, Duration(75)) << policy;
   }
+}
+
+TEST(MSct, KeepsTheMemoryLimitThatItsFavouritesWouldPass) {
+  // Each b wants to follow its a, whose 100 bytes are slow to travel, and needs 200 more to work;
+  // but x holds 250 bytes and only y holds 400.
+  const World world(graph_of_ops({op_json("a", 10, {}, {}, R"(,"outputs":[{"bytes":100}])"),
+                                  op_json("b", 10, {"a"}, {500}, R"(,"outputs":[{"bytes":200}])")}),
+                    machine_from(R"({"schema_version":1,"name":"m","device":[
+      {"name":"x","kind":"d","memory_bytes":250},{"name":"y","kind":"d","memory_bytes":400}],
+      "link":[{"name":"l","between":["x","y"]}]})"));
+  EXPECT_EQ(favourite_children(*world.problem).of_op[0], OpId{1});
+  const Plan plan = must(plan_with("m_sct", *world.problem));
+  EXPECT_EQ(plan.placement[1], DeviceId{1});
+  EXPECT_EQ(check_plan(*world.problem, plan), std::vector<std::string>());
+  EXPECT_EQ(bytes_over_in_rehearsal(*world.problem, plan), 0);
 }
 
 TEST(MemoryAware, PlansAreRehearsedWithValuesSentAhead) {

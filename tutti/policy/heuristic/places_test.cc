@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "tutti/base/random.h"
+#include "tutti/graph/groups.h"
+#include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
 #include "tutti/policy/places/transport.h"
@@ -81,6 +84,66 @@ TEST(GreedyLocator, KeepsTheDearestSiteCheap) {
   const Plan plan = must(plan_with("greedy_locator", *world.problem));
   EXPECT_EQ(devices_used(plan), 4u);
   EXPECT_EQ(crossings(world.graph, plan), 0);
+}
+
+// One block of a product: no operands but inputs, 10^6 flops, a result of so many bytes.
+std::string product(const std::string& name, int64_t bytes, const std::string& operand = "") {
+  return fmt::format(
+      R"({{"name":"{}","kind":"k","flops":1000000,"operands":[{}],"outputs":[{{"bytes":{}}}],)"
+      R"("attributes":{{"group":"{}"}}}})",
+      name, operand.empty() ? "" : fmt::format(R"("{}")", operand), bytes, name.substr(0, 1));
+}
+std::string sum_of(const std::string& name, const std::vector<std::string>& products) {
+  return fmt::format(
+      R"({{"name":"{}","kind":"k","flops":1000,"operands":["{}"],"outputs":[{{"bytes":10}}],)"
+      R"("attributes":{{"group":"{}"}}}})",
+      name, fmt::join(products, R"(",")"), name.substr(0, 1));
+}
+
+TEST(GreedyLocator, SplitsABlockWhereItsPartsAreCheapToMove) {
+  // Four products of 10^6 flops and their sum. At 10 bytes, 10^4 flops, each they are worth a site
+  // each; at 10^4 bytes, 10^7 flops, all stay where they are summed.
+  for (const auto& [bytes, sites] : {std::pair<int64_t, size_t>{10, 4}, {10'000, 1}}) {
+    const World world(
+        graph_of_ops({product("y0", bytes), product("y1", bytes), product("y2", bytes),
+                      product("y3", bytes), sum_of("y.sum", {"y0", "y1", "y2", "y3"})}),
+        "uniform-4");
+    const Plan plan = must(plan_with("greedy_locator", *world.problem));
+    EXPECT_EQ(devices_used(plan), sites);
+    EXPECT_EQ(plan.provenance.note, "1 blocks of products and their sum");
+  }
+}
+
+TEST(GreedyLocator, GivesEachBlockOfAShardedProductASiteOfItsOwn) {
+  // X of two blocks of rows times W: four blocks, each the sum of two products of 2 x 1000^3 flops,
+  // whose 4 MB would be 4 x 10^9 to move. So both products stay with their sum, and the four sums
+  // are on four devices. Placed op by op the products would spread first, and most sums fetch one.
+  const World world(must(make_chainmm({.size = 2000, .split = {2, 2, 2}, .devices = 4})).graph,
+                    "uniform-4");
+  const Plan plan = must(plan_with("greedy_locator", *world.problem));
+  const Groups groups = groups_of(world.graph);
+  const auto first = static_cast<size_t>(groups.of_op[0]);
+  EXPECT_EQ(groups.members[first].size(), 12u);
+  std::set<DeviceId> sites;
+  for (const OpId op : groups.members[first]) {
+    sites.insert(plan.placement[op.index]);
+    for (const ValueId value : world.graph.operands(op)) {
+      const OpId producer = world.graph.producer(value);
+      if (!producer.valid()) continue;
+      EXPECT_EQ(plan.placement[producer.index], plan.placement[op.index]);
+    }
+  }
+  EXPECT_EQ(sites.size(), 4u);
+}
+
+TEST(GreedyLocator, PlacesBlocksOpByOpWhereConstraintsBindTheirOps) {
+  const World world(graph_of_ops({product("y0", 10), product("y1", 10), product("y2", 10),
+                                  sum_of("y.sum", {"y0", "y1", "y2"})}),
+                    must(make_preset("uniform-4")), {}, {.colocations = {{"y0", "y2"}}});
+  const Plan plan = must(plan_with("greedy_locator", *world.problem));
+  EXPECT_EQ(check_plan(*world.problem, plan), std::vector<std::string>());
+  EXPECT_EQ(plan.placement[0], plan.placement[2]);
+  EXPECT_EQ(plan.provenance.note, "0 blocks of products and their sum");
 }
 
 std::string shard(int number) {

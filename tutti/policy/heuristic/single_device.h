@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-// Refuses (infeasible) if no device may run every op.
+// Refuses (infeasible) if no device may run every op and has the memory for it.
 class SingleDevice : public Planner {
  public:
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override;

@@ -19,6 +19,11 @@ class Fetches {
   // Operands whose op is not placed yet count nothing.
   Duration time(OpId op, DeviceId device) const;
 
+  // Whether an op placed on a device of that memory reads the value, so that it was brought there.
+  bool brought(ValueId value, DeviceId device) const {
+    return readers(value, problem_.machine.memory_of(device)) > 0;
+  }
+
   // The op's operands are then in the device's memory. place and take_back of one op may be
   // repeated; take_back requires that the op is placed there.
   void place(OpId op, DeviceId device);
