@@ -38,7 +38,7 @@ const std::vector<Room> kRooms = {
     {"runtime", {"plan", "trace", "kernels", "telemetry"}},  // policies only through plan/policy.h
     {"search", {"policy", "runtime"}},
     {"calibrate", {"policy", "runtime"}},
-    {"train", {"policy", "runtime"}},
+    {"train", {"search"}},
     {"serve", {"policy", "runtime", "belief"}},
     {"report", {"plan", "trace"}},
 };

@@ -1,0 +1,43 @@
+#include "tutti/search/samples.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "tutti/base/parallel.h"
+#include "tutti/policy/doppler/planner.h"
+
+namespace tutti {
+
+Candidate best_of_samples(const DopplerModel& model, const Problem& problem,
+                          const SearchModel& judging, int samples, Rng rng, int threads) {
+  const ProblemFeatures features = problem_features(problem);
+  const SceneFacts facts(problem);
+  struct Worker {
+    std::unique_ptr<Actor> actor;
+    Evaluator evaluator;
+  };
+  std::vector<std::optional<Worker>> workers(static_cast<size_t>(threads));
+  std::vector<Candidate> found(static_cast<size_t>(samples) + 1);
+  parallel_for(samples + 1, threads, [&](int index, int thread) {
+    auto& worker = workers[static_cast<size_t>(thread)];
+    if (!worker) {
+      worker.emplace(Worker{model.actor(problem, features, facts), Evaluator(problem, judging)});
+    }
+    const auto at = static_cast<size_t>(index);
+    std::optional<Plan> plan;
+    if (index == 0) {
+      if (Result<Plan> greedy = plan_greedily(model, problem); greedy) plan = std::move(*greedy);
+    } else {
+      plan = worker->actor->act({.mode = Acting::Mode::sample}, rng.split(at));
+    }
+    if (!plan) return;
+    const double cost = worker->evaluator.cost(*plan);
+    found[at] = {std::move(*plan), cost};
+  });
+  return std::move(
+      *std::min_element(found.begin(), found.end(),
+                        [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
+}
+
+}  // namespace tutti
