@@ -129,10 +129,10 @@ Result<void> train(const TrainArguments& arguments) {
       fmt::print(
           stderr,
           "update {} episodes {} {:.0f} s: mean {:.4f} best {:.4f} label {:.4f} match {:.3f} "
-          "entropy {:.2f} {:.2f} gradient {:.2f}\n",
+          "entropy {:.2f} {:.2f} gradient {:.2f} greedy {:.4f}\n",
           report.update, report.episodes, seconds, sum.mean_ratio / in_sum, sum.best_ratio / in_sum,
           sum.label_ratio / in_sum, sum.match / in_sum, report.step.select_entropy,
-          report.step.place_entropy, report.step.gradient_norm);
+          report.step.place_entropy, report.step.gradient_norm, (*trainer)->greedy_ratio(200));
       sum = {};
       in_sum = 0;
     }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tutti/policy/doppler/general.h"
+#include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/best_subset.h"
 #include "tutti/policy/heuristic/components.h"
 #include "tutti/policy/heuristic/contention_eft.h"
@@ -124,6 +126,14 @@ const std::vector<PolicyEntry>& policy_registry() {
        .seeded = true,
        .make_planner = make<MinCut>},
 #endif
+      {.name = "doppler",
+       .what = "the trained networks that come with tutti, greedily",
+       .source = "after Yao et al. 2025 (Doppler)",
+       .make_planner =
+           [] {
+             return std::make_unique<DopplerPlanner>(
+                 std::make_shared<const DopplerModel>(general_model()));
+           }},
   };
   return kEntries;
 }

@@ -8,7 +8,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
-#include "tutti/policy/doppler/model.h"
+#include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/search/annealing.h"
 
@@ -144,6 +144,27 @@ class DopplerTrainer : public Trainer {
     report.episodes = episodes_;
     report.stage = stage;
     return report;
+  }
+
+  double greedy_ratio(int problems) const override {
+    constexpr uint64_t kNeverTrainedOn = 0x7e57;
+    const bool drawn = worlds_.empty();
+    std::vector<double> ratio(drawn ? static_cast<size_t>(problems) : worlds_.size(), 1);
+    const Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
+    parallel_for(static_cast<int>(ratio.size()), settings_.threads, [&](int index, int) {
+      const auto at = static_cast<size_t>(index);
+      const auto world = drawn ? draw_world(settings_.curriculum, Rng(kNeverTrainedOn).split(at))
+                               : World::of("", worlds_[at]->problem());
+      SearchModel judge = judging(scenario_seed(at));
+      if (drawn) judge.scenarios.count = 4;
+      Evaluator evaluator(world->problem(), judge);
+      const auto ours = plan_greedily(*model, world->problem());
+      const auto reference = contention_eft(world->problem(), {});
+      if (ours && reference) ratio[at] = evaluator.cost(*ours) / evaluator.cost(*reference);
+    });
+    double sum = 0;
+    for (const double one : ratio) sum += std::log(one);
+    return std::exp(sum / static_cast<double>(ratio.size()));
   }
 
   const std::vector<Candidate>& best() const override { return best_; }

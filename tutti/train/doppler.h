@@ -74,6 +74,10 @@ class Trainer {
   virtual bool done() const = 0;
   virtual UpdateReport update() = 0;
 
+  // How well the network does now without a draw: the greedy plan's cost over the reference, as a
+  // geometric mean over that many problems that are never trained on, or over the given ones.
+  virtual double greedy_ratio(int problems) const = 0;
+
   // The best plan met for each given problem so far, and its cost in the scenarios it was met in.
   virtual const std::vector<Candidate>& best() const = 0;
 

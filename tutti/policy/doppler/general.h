@@ -1,0 +1,20 @@
+// The model that comes with tutti: trained across families, sizes and machines, so that it plans
+// for graphs it has never seen (docs/protocol.md says which it has). Its bytes are in the program.
+
+#ifndef TUTTI_POLICY_DOPPLER_GENERAL_H_
+#define TUTTI_POLICY_DOPPLER_GENERAL_H_
+
+#include <string_view>
+
+#include "tutti/policy/doppler/model.h"
+
+namespace tutti {
+
+// models/general.safetensors, as it was when the program was built.
+std::string_view general_model_bytes();
+
+DopplerModel general_model();
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_DOPPLER_GENERAL_H_
