@@ -1,11 +1,9 @@
 // The residual network in libtorch; policy/doppler/residual_network.cc is the same without.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "tutti/policy/doppler/residual_network.h"
-#include "tutti/train/module.h"
+#include "tutti/train/torch/module.h"
 
 namespace tutti {
 namespace {
@@ -68,7 +66,7 @@ class ResidualModule : public Module {
     const torch::Tensor out_share = shares(from);
     torch::Tensor state = torch::relu(dense(parameters, "op", rows));
     for (int k = 0; k < shape_.rounds; ++k) {
-      const std::string round = fmt::format("round{}.", k);
+      const std::string round = "round" + std::to_string(k) + ".";
       const torch::Tensor in_gate = dense(parameters, round + "in_gate", edge_rows).sigmoid();
       const torch::Tensor out_gate = dense(parameters, round + "out_gate", edge_rows).sigmoid();
       const torch::Tensor change =

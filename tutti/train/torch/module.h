@@ -1,8 +1,9 @@
 // A Module is a network in libtorch: from a lesson to the log-likelihoods and entropies of its
-// decisions, with gradients. Only the sources of this room include it.
+// decisions, with gradients. Only the sources of this folder include it, and none of
+// them may include fmt: libtorch brings another version of it.
 
-#ifndef TUTTI_TRAIN_MODULE_H_
-#define TUTTI_TRAIN_MODULE_H_
+#ifndef TUTTI_TRAIN_TORCH_MODULE_H_
+#define TUTTI_TRAIN_TORCH_MODULE_H_
 
 #include <torch/torch.h>
 
@@ -67,4 +68,4 @@ Choice choose(const torch::Tensor& logits, const torch::Tensor& allowed,
 
 }  // namespace tutti
 
-#endif  // TUTTI_TRAIN_MODULE_H_
+#endif  // TUTTI_TRAIN_TORCH_MODULE_H_

@@ -1,4 +1,4 @@
-#include "tutti/train/module.h"
+#include "tutti/train/torch/module.h"
 
 #include <algorithm>
 #include <limits>

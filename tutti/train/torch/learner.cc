@@ -1,11 +1,9 @@
 #include "tutti/train/learner.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "tutti/base/parallel.h"
-#include "tutti/train/module.h"
+#include "tutti/train/torch/module.h"
 
 namespace tutti {
 namespace {
@@ -191,8 +189,7 @@ Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std:
   if (const auto found = file.metadata.find(kSteps); found != file.metadata.end()) {
     for (const char c : found->second) {
       if (c < '0' || c > '9' || steps > int64_t{1} << 40) {
-        return invalid_input(
-            fmt::format("{}: '{}' is '{}', not a count", path, kSteps, found->second));
+        return invalid_input(path + ": '" + kSteps + "' is '" + found->second + "', not a count");
       }
       steps = steps * 10 + (c - '0');
     }
