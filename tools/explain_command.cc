@@ -76,9 +76,11 @@ void print_text(const Problem& problem, const Explanation& why) {
 }
 
 int run_explain(const ExplainArguments& arguments) {
+  CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
+  clock.inputs_are_read();
   const Result<OpId> op = find_op(problem.graph, arguments.op);
   if (!op) return report(op.error());
   const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
@@ -88,7 +90,7 @@ int run_explain(const ExplainArguments& arguments) {
   } else {
     const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
     if (!entry) return report(entry.error());
-    plan = make_plan(*entry, problem, settings.budget, settings.seed);
+    plan = make_plan(*entry, problem, clock.rest_of(settings.budget), settings.seed);
   }
   if (!plan) return report(plan.error());
   const Result<Explanation> why = explain(problem, *plan, *op, settings.model);

@@ -51,8 +51,9 @@ Result<void> keep_state(const std::string& path, const Problem& problem, AutoSet
 }
 
 Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
-                        Duration lower_bound) {
+                        Duration lower_bound, const CommandClock& clock) {
   AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  settings.lower_bound = lower_bound;
   settings.on_round = show_rounds(static_cast<double>(lower_bound.count()));
   if (arguments.policy == "auto") {
     if (!arguments.from.empty()) {
@@ -64,11 +65,13 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
       const Result<void> resumed = keep_state(arguments.state, problem, settings);
       if (!resumed) return resumed.error();
     }
+    settings.budget = clock.rest_of(settings.budget);
     return plan_auto(problem, settings);
   }
   const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
   if (!entry) return entry.error();
-  Result<Plan> plan = make_plan(*entry, problem, settings.budget, arguments.common.seed);
+  Result<Plan> plan =
+      make_plan(*entry, problem, clock.rest_of(settings.budget), arguments.common.seed);
   if (!plan) return plan.error();
   const Result<Duration> makespan = Judge(problem, settings.model.model, settings.model.order)
                                         .makespan(*plan, arguments.common.seed);
@@ -92,7 +95,9 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
   json.field("gap", gap_to(bounds.strongest(), static_cast<double>(result.makespan.count())));
   json.key("single_device_ns");
   single ? json.value(*single) : json.null();
-  json.field("evaluations", result.plan.provenance.evaluations).key("tried").open_list();
+  json.field("evaluations", result.plan.provenance.evaluations);
+  json.field("scenarios", result.scenarios).field("judged_on", result.judged_on);
+  json.key("tried").open_list();
   for (const Tried& tried : result.tried) {
     json.open_object().field("policy", tried.policy);
     if (tried.refusal.empty()) {
@@ -112,6 +117,7 @@ void print_text(const Problem& problem, const AutoResult& result, const Bounds& 
   if (const std::string& note = result.plan.provenance.note; !note.empty()) {
     fmt::print("  {}\n", note);
   }
+  if (!result.shortfall.empty()) fmt::print("  {}\n", result.shortfall);
   std::vector<int64_t> ops(static_cast<size_t>(problem.machine.size()), 0);
   for (const DeviceId device : result.plan.placement) ++ops[static_cast<size_t>(device.index)];
   for (const DeviceId device : problem.machine.devices()) {
@@ -139,11 +145,13 @@ std::optional<Duration> best_single_device(const PlanArguments& arguments, const
 }
 
 int run_plan(const PlanArguments& arguments) {
+  CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
   const Bounds bounds = lower_bounds(problem);
-  const Result<AutoResult> result = make(arguments, problem, bounds.strongest());
+  clock.inputs_are_read();
+  const Result<AutoResult> result = make(arguments, problem, bounds.strongest(), clock);
   if (!result) return report(result.error());
   const std::vector<std::string> faults = check_plan(problem, result->plan, 1);
   if (!faults.empty()) {

@@ -69,11 +69,12 @@ void SearchOptions::add_to(CLI::App& command) {
 }
 
 Budget SearchOptions::to_budget() const {
-  return {.wall_clock = parse_budget(budget), .evaluations = evaluations};
+  std::signal(SIGINT, on_interrupt);
+  return {
+      .wall_clock = parse_budget(budget), .evaluations = evaluations, .stop = Stop(&interrupted)};
 }
 
 AutoSettings SearchOptions::settings(const ModelOptions& model, const CommonOptions& common) const {
-  std::signal(SIGINT, on_interrupt);
   AutoSettings settings;
   settings.model = {
       .model = model.sim_model(),
@@ -82,8 +83,16 @@ AutoSettings SearchOptions::settings(const ModelOptions& model, const CommonOpti
   settings.budget = to_budget();
   settings.seed = common.seed;
   settings.threads = common.thread_count();
-  settings.interrupted = &interrupted;
   return settings;
+}
+
+Budget CommandClock::rest_of(Budget budget, int plans) const {
+  if (!budget.wall_clock) return budget;
+  using std::chrono::milliseconds;
+  const auto spent = Stop::Clock::now() - begin_ + kept_;
+  const auto left = *budget.wall_clock - std::chrono::duration_cast<milliseconds>(spent);
+  budget.wall_clock = std::max(milliseconds(1), left / plans);
+  return budget;
 }
 
 OnRound show_rounds(double lower_bound_ns) {
@@ -92,9 +101,10 @@ OnRound show_rounds(double lower_bound_ns) {
     double best = std::numeric_limits<double>::infinity();
     for (const Walk& walk : state.walks) best = std::min(best, walk.best_cost);
     fmt::print(stderr, "\r\033[Ksearch: round {} of {}, {} simulations, best {}, gap {:.1f} %{}",
-               state.rounds, kRounds, state.evaluations, to_text(nanoseconds_of(best)),
+               (state.rounds - 1) % kRounds + 1, kRounds, state.evaluations,
+               to_text(nanoseconds_of(best)),
                lower_bound_ns > 0 ? 100 * (best / lower_bound_ns - 1) : 0.0,
-               state.rounds == kRounds ? "\r\033[K" : "");
+               state.rounds % kRounds == 0 ? "\r\033[K" : "");
   };
 }
 

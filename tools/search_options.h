@@ -19,9 +19,24 @@ struct SearchOptions {
   double tail_weight = 0;
 
   void add_to(CLI::App& command);
-  Budget to_budget() const;
   // Also lets Ctrl-C end the search, which then returns the best so far.
+  Budget to_budget() const;
   AutoSettings settings(const ModelOptions& model, const CommonOptions& common) const;
+};
+
+// A wall clock begins to run with the command, not with the search.
+class CommandClock {
+ public:
+  // The inputs have been read. A quarter of the time that took is kept for checking and writing.
+  void inputs_are_read() { kept_ = (Stop::Clock::now() - begin_) / 4; }
+
+  // What is left, to be divided among so many plans. At least a millisecond, whatever the clock
+  // says: a plan there must be.
+  Budget rest_of(Budget budget, int plans = 1) const;
+
+ private:
+  Stop::Clock::time_point begin_ = Stop::Clock::now();
+  Stop::Clock::duration kept_{0};
 };
 
 // Shows a line about each round on a terminal, and nothing in a pipe.

@@ -50,8 +50,10 @@ Result<Machine> changed_machine(const WhatIfArguments& arguments, const Machine&
   return Machine::build(std::move(spec));
 }
 
-Result<Answer> plan_on(const WhatIfArguments& arguments, const LoadedProblem& loaded) {
-  const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+Result<Answer> plan_on(const WhatIfArguments& arguments, const LoadedProblem& loaded,
+                       const CommandClock& clock, int plans_left) {
+  AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  settings.budget = clock.rest_of(settings.budget, plans_left);
   Result<AutoResult> result = plan_auto(*loaded.problem, settings);
   if (!result) return result.error();
   return Answer{loaded.machine->name(), std::move(*result), lower_bounds(*loaded.problem)};
@@ -104,15 +106,17 @@ int run_what_if(const WhatIfArguments& arguments) {
     return report(
         invalid_input("tutti what-if needs a change: --add, --remove, --bandwidth or --memory"));
   }
+  CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   Result<Machine> machine = changed_machine(arguments, *loaded->machine);
   if (!machine) return report(machine.error());
   const Result<LoadedProblem> changed = arguments.inputs.load_on(std::move(*machine));
   if (!changed) return report(changed.error());
-  const Result<Answer> now = plan_on(arguments, *loaded);
+  clock.inputs_are_read();
+  const Result<Answer> now = plan_on(arguments, *loaded, clock, 2);
   if (!now) return report(now.error());
-  const Result<Answer> then = plan_on(arguments, *changed);
+  const Result<Answer> then = plan_on(arguments, *changed, clock, 1);
   if (!then) return report(then.error());
   arguments.common.json ? print_json(*now, *then) : print_text(*now, *then);
   return 0;

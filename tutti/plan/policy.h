@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "tutti/base/stop.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/state.h"
 
@@ -36,11 +37,18 @@ struct Policy {
   std::unique_ptr<Place> place;
 };
 
-// How much a planner may spend. Under a count the same seed gives the same plan.
+// How much a planner may spend. Under a count the same seed gives the same plan. Wall clock and
+// count are for planners that search; the stop is for all.
 struct Budget {
   std::optional<std::chrono::milliseconds> wall_clock{};
   std::optional<int64_t> evaluations{};
+  Stop stop{};  // from then on: return the best so far, or out_of_time()
 };
+
+// What a planner says that was stopped before it had a plan.
+inline Error out_of_time() {
+  return failed("left out: the budget was short");
+}
 
 class Planner {
  public:

@@ -222,12 +222,15 @@ std::vector<OpId> greedy_favourites(const Problem& problem) {
   return greedily(problem, pairs_of(problem));
 }
 
-Favourites favourite_children(const Problem& problem) {
+Favourites favourite_children(const Problem& problem, const Stop& stop) {
   const std::vector<Pair> pairs = pairs_of(problem);
   if (pairs.size() > kMostProgramEdges) {
     return {greedily(problem, pairs),
             fmt::format("favourites chosen greedily: {} edges are more than {}", pairs.size(),
                         kMostProgramEdges)};
+  }
+  if (stop.comes_within(std::chrono::milliseconds(500))) {
+    return {greedily(problem, pairs), "favourites chosen greedily: time is short"};
   }
   if (auto favourites = by_program(problem, pairs)) {
     return {std::move(*favourites), "favourites by linear program"};

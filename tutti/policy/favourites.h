@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/stop.h"
 #include "tutti/plan/problem.h"
 
 namespace tutti {
@@ -36,9 +37,10 @@ struct Favourites {
 // choice, the same in every run.
 //
 // Greedily instead if the build has no CLP, if more than kMostProgramEdges pairs of ops exchange
-// values (about a quarter of a second), or if the solver does not end within its steps.
+// values (about a quarter of a second), if the solver does not end within its steps, or if it would
+// have to stop within half a second: CLP cannot be asked to.
 inline constexpr int kMostProgramEdges = 1000;
-Favourites favourite_children(const Problem& problem);
+Favourites favourite_children(const Problem& problem, const Stop& stop = {});
 
 // Edges by the length of the longest way through them with all transfers charged, the longest
 // first, as long as both ends are still unattached. Takes n log n steps.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "tutti/plan/policy.h"
 #include "tutti/policy/contention.h"
 #include "tutti/policy/memory.h"
 #include "tutti/policy/order.h"
@@ -29,9 +30,11 @@ DeviceId choose(ContentionSchedule& schedule, OpId op, Prefer prefer) {
   return best;
 }
 
-Result<Plan> plan_depth_first(const Problem& problem, Prefer prefer, double share) {
+Result<Plan> plan_depth_first(const Problem& problem, const Stop& stop, Prefer prefer,
+                              double share) {
   ContentionSchedule schedule(problem, share);
   for (const OpId op : depth_first_order(problem.graph)) {
+    if (stop.now()) return out_of_time();
     const DeviceId device = choose(schedule, op, prefer);
     if (!device.valid()) return no_room_for(schedule.state(), op);
     schedule.place(op, device);
@@ -123,7 +126,8 @@ int64_t bytes_over_in_rehearsal(const Problem& problem, const Plan& plan) {
   return over;
 }
 
-Result<Plan> plan_with_room(const Problem& problem, const PlanInShare& plan_in_share) {
+Result<Plan> plan_with_room(const Problem& problem, const Stop& stop,
+                            const PlanInShare& plan_in_share) {
   std::optional<Plan> best;
   int64_t best_over = 0;
   // True if there is no need to look further.
@@ -143,7 +147,7 @@ Result<Plan> plan_with_room(const Problem& problem, const PlanInShare& plan_in_s
   std::optional<Error> refusal;
   for (const Prefer prefer : {Prefer::earliest_finish, Prefer::most_room}) {
     for (const double share : kShares) {
-      Result<Plan> plan = plan_depth_first(problem, prefer, share);
+      Result<Plan> plan = plan_depth_first(problem, stop, prefer, share);
       if (!plan && !refusal) refusal = plan.error();
       if (!plan) break;
       if (offer(std::move(*plan))) return std::move(*best);

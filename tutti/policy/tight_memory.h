@@ -9,20 +9,22 @@
 #include <functional>
 #include <optional>
 
+#include "tutti/base/stop.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 
 namespace tutti {
 
-// Plans within a share of every limited memory; none if that finds no room.
+// Plans within a share of every limited memory; none if that finds no room, or was stopped.
 using PlanInShare = std::function<std::optional<Plan>(double memory_share)>;
 
 // The first plan that fits when rehearsed: by `plan`, with all memory or with less; else depth
 // first (finish what is started, so that values are read and given back soon), each op on the
 // device that finishes it first, or that has most room. If none fits, the one that lacks least.
 // Without memory limits it is the first plan. Fails (infeasible) if not even a draft has room,
-// naming the op, the roomiest device and the bytes that lack.
-Result<Plan> plan_with_room(const Problem& problem, const PlanInShare& plan);
+// naming the op, the roomiest device and the bytes that lack; or if it was stopped before a plan
+// was complete.
+Result<Plan> plan_with_room(const Problem& problem, const Stop& stop, const PlanInShare& plan);
 
 // By how many bytes the plan's timeline passes a memory's limit at worst; 0 if it never does.
 // Values are sent to all their readers' memories when they are made, and each copy stays until its

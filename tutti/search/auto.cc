@@ -1,5 +1,7 @@
 #include "tutti/search/auto.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -15,10 +17,14 @@
 namespace tutti {
 namespace {
 
-// Shares of a wall clock: policies that have not begun by then are left out, and judging the
-// finalists has to fit behind the search.
-constexpr double kPoliciesUntil = 0.35;
-constexpr double kSearchUntil = 0.95;
+// Shares of a wall clock. Policies that have not begun by then are left out; those that have are
+// stopped a while later. Order rules get a little even if the policies took all of it.
+constexpr double kPoliciesBegin = 0.35;
+constexpr double kPoliciesEnd = 0.6;
+constexpr double kOrderRules = 0.1;
+constexpr double kJudgingAtMost = 0.1;
+// A search that sees fewer plans than this is none; it takes fewer scenarios instead.
+constexpr double kFewestEvaluations = 200;
 
 // Far from the scenarios of the search, so that the winner is chosen on runs nobody trained on.
 constexpr uint64_t kJudgingSeeds = uint64_t{1} << 32;
@@ -35,7 +41,8 @@ class Portfolio {
   Portfolio(const Problem& problem, const AutoSettings& settings)
       : problem_(problem),
         settings_(settings),
-        progress_(settings.budget, settings.interrupted),
+        progress_(settings.budget),
+        model_(settings.model),
         evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {}
 
   Result<AutoResult> run() {
@@ -59,27 +66,80 @@ class Portfolio {
     return best;
   }
 
-  Entrant try_policy(const PolicyEntry& entry, Evaluator& evaluator) const {
+  // May a part of the work be stopped before it has brought anything?
+  enum class Stopping { allowed, not_before_a_plan };
+
+  Entrant try_policy(const PolicyEntry& entry, const Budget& budget, Evaluator& evaluator) {
     Entrant entrant{.tried = {.policy = entry.name}, .candidate = {}};
-    Result<Plan> plan = make_plan(entry, problem_, {}, settings_.seed);
+    Result<Plan> plan = make_plan(entry, problem_, budget, settings_.seed);
     if (!plan) {
       entrant.tried.refusal = plan.error().message;
       return entrant;
     }
-    take(std::move(*plan), evaluator, entrant);
+    take(std::move(*plan), Stopping::allowed, evaluator, entrant);
     return entrant;
   }
 
-  void take(Plan plan, Evaluator& evaluator, Entrant& entrant) const {
-    const double cost = evaluator.cost(plan);
+  void take(Plan plan, Stopping stopping, Evaluator& evaluator, Entrant& entrant) {
+    double cost = evaluator.cost(plan);
+    if (cost == kNoPlan && evaluator.stop().now()) {
+      if (stopping == Stopping::allowed) {
+        entrant.tried.refusal = out_of_time().message;
+        return;
+      }
+      cost = Evaluator(problem_, with_scenarios(1)).cost(plan);
+    }
     if (cost == kNoPlan) {  // the run itself tells where it stands still, and for how many bytes
-      const Result<Duration> run = Judge(problem_, settings_.model.model, settings_.model.order)
-                                       .makespan(plan, settings_.model.scenarios.seed);
+      const Result<Duration> run =
+          Judge(problem_, model_.model, model_.order).makespan(plan, model_.scenarios.seed);
       entrant.tried.refusal =
           run ? "its plan does not run in every scenario: memory is short" : run.error().message;
       return;
     }
     entrant.candidate = Candidate{.plan = std::move(plan), .cost = cost};
+  }
+
+  SearchModel with_scenarios(int count) const {
+    SearchModel model = model_;
+    model.scenarios.count = count;
+    return model;
+  }
+
+  // Until there is a plan that runs, policies are asked one after the other, and the clock stops
+  // none of them; only an interrupt does, and the first not even that. Gives how many were asked.
+  size_t ask_for_a_plan(const std::vector<const PolicyEntry*>& entries) {
+    const Stop interrupt = settings_.budget.stop.without_time();
+    size_t asked = 0;
+    for (; asked < entries.size() && best_of(entrants_) == nullptr; ++asked) {
+      const Budget budget{.wall_clock = {},
+                          .evaluations = {},
+                          .stop = asked == 0 ? progress_.until(kPoliciesBegin) : interrupt};
+      Entrant& entrant = entrants_[asked];
+      entrant.tried.policy = entries[asked]->name;
+      Result<Plan> plan = make_plan(*entries[asked], problem_, budget, settings_.seed);
+      if (!plan) {
+        entrant.tried.refusal = plan.error().message;
+        continue;
+      }
+      choose_scenarios(*plan);
+      Evaluator evaluator(problem_, model_, progress_.until(kPoliciesBegin));
+      take(std::move(*plan), Stopping::not_before_a_plan, evaluator, entrant);
+      spent_ += evaluator.evaluations();
+    }
+    return asked;
+  }
+
+  // Under a wall clock: so many scenarios that the search still sees some plans.
+  void choose_scenarios(const Plan& plan) {
+    Judge judge(problem_, model_.model, model_.order);
+    if (!progress_.timed() || !judge.depends_on_seed()) return;
+    const auto left = progress_.time_left();
+    if (!judge.makespan(plan, model_.scenarios.seed)) return;
+    simulation_ = left - progress_.time_left();
+    const double affordable =
+        settings_.threads * (progress_.time_left() / simulation_) / kFewestEvaluations;
+    model_.scenarios.count =
+        static_cast<int>(std::clamp<double>(affordable, 1, model_.scenarios.count));
   }
 
   void ask_policies() {
@@ -88,22 +148,24 @@ class Portfolio {
       if (!entry.for_comparison) entries.push_back(&entry);
     }
     entrants_.resize(entries.size());
+    const size_t asked = ask_for_a_plan(entries);
     const int threads = settings_.threads;
     std::vector<int64_t> spent(static_cast<size_t>(threads), 0);
     std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(threads));
-    parallel_for(static_cast<int>(entries.size()), threads, [&](int index, int thread) {
-      auto& entrant = entrants_[static_cast<size_t>(index)];
-      const PolicyEntry& entry = *entries[static_cast<size_t>(index)];
+    const Stop begin = progress_.until(kPoliciesBegin);
+    const Stop end = progress_.until(kPoliciesEnd);
+    parallel_for(static_cast<int>(entries.size() - asked), threads, [&](int index, int thread) {
+      Entrant& entrant = entrants_[asked + static_cast<size_t>(index)];
+      const PolicyEntry& entry = *entries[asked + static_cast<size_t>(index)];
       entrant.tried.policy = entry.name;
-      const bool late = progress_.timed() && progress_.elapsed() > kPoliciesUntil;
-      if (index > 0 && (late || progress_.interrupted())) {
-        entrant.tried.refusal = "left out: the budget was short";
+      if (begin.now()) {
+        entrant.tried.refusal = out_of_time().message;
         return;
       }
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
-      if (!evaluator) evaluator.emplace(problem_, settings_.model);
+      if (!evaluator) evaluator.emplace(problem_, model_, end);
       const int64_t before = evaluator->evaluations();
-      entrant = try_policy(entry, *evaluator);
+      entrant = try_policy(entry, {.wall_clock = {}, .evaluations = {}, .stop = end}, *evaluator);
       spent[static_cast<size_t>(thread)] += evaluator->evaluations() - before;
     });
     for (const int64_t count : spent) spent_ += count;
@@ -111,9 +173,9 @@ class Portfolio {
 
   void add_given_plan() {
     if (!settings_.from) return;
-    Evaluator evaluator(problem_, settings_.model);
+    Evaluator evaluator(problem_, model_, progress_.until(kPoliciesEnd));
     Entrant entrant{.tried = {.policy = "given"}, .candidate = {}};
-    take(*settings_.from, evaluator, entrant);
+    take(*settings_.from, Stopping::not_before_a_plan, evaluator, entrant);
     spent_ += evaluator.evaluations();
     entrants_.push_back(std::move(entrant));
   }
@@ -122,22 +184,20 @@ class Portfolio {
   void add_exact_plan() {
     constexpr int32_t kFewOps = 10;
     constexpr int64_t kSteps = 300'000;
-    if (problem_.graph.size() > kFewOps || settings_.model.model != SimModel::physical) return;
+    if (problem_.graph.size() > kFewOps || model_.model != SimModel::physical) return;
+    const Stop stop = progress_.until(kPoliciesEnd);
     Result<ExactPlan> exact =
-        best_work_conserving(problem_, {.wall_clock = {}, .evaluations = kSteps});
+        best_work_conserving(problem_, {.wall_clock = {}, .evaluations = kSteps, .stop = stop});
     if (!exact) return;
-    Evaluator evaluator(problem_, settings_.model);
+    Evaluator evaluator(problem_, model_, stop);
     Entrant entrant{.tried = {.policy = "exact"}, .candidate = {}};
-    take(std::move(exact->plan), evaluator, entrant);
+    take(std::move(exact->plan), Stopping::allowed, evaluator, entrant);
     spent_ += evaluator.evaluations();
     entrants_.push_back(std::move(entrant));
   }
 
-  // The best placements under every order rule. Each keeps its best order and stays one entrant.
-  void reorder_best() {
-    constexpr size_t kPlacements = 6;
-    if (!Judge(problem_, settings_.model.model, settings_.model.order).depends_on_priority())
-      return;
+  // Those with a plan, the best first.
+  std::vector<Entrant*> by_cost() {
     std::vector<Entrant*> ranked;
     for (Entrant& entrant : entrants_) {
       if (entrant.candidate) ranked.push_back(&entrant);
@@ -145,15 +205,27 @@ class Portfolio {
     std::stable_sort(ranked.begin(), ranked.end(), [](const Entrant* a, const Entrant* b) {
       return a->candidate->cost < b->candidate->cost;
     });
+    return ranked;
+  }
+
+  // The best placements under every order rule. Each keeps its best order and stays one entrant.
+  void reorder_best() {
+    constexpr size_t kPlacements = 6;
+    if (!Judge(problem_, model_.model, model_.order).depends_on_priority()) return;
+    std::vector<Entrant*> ranked = by_cost();
     if (ranked.size() > kPlacements) ranked.resize(kPlacements);
     const auto rules = order_rules();
     std::vector<Candidate> tries(ranked.size() * rules.size());
     std::vector<int64_t> spent(tries.size(), 0);
+    const Stop stop =
+        progress_.timed()
+            ? progress_.until(std::max(kPoliciesBegin, progress_.elapsed() + kOrderRules))
+            : progress_.until(1);
     std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(settings_.threads));
     parallel_for(static_cast<int>(tries.size()), settings_.threads, [&](int index, int thread) {
-      if (progress_.timed() && progress_.elapsed() > kPoliciesUntil) return;
+      if (stop.now()) return;
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
-      if (!evaluator) evaluator.emplace(problem_, settings_.model);
+      if (!evaluator) evaluator.emplace(problem_, model_, stop);
       const auto at = static_cast<size_t>(index);
       const Candidate& original = *ranked[at / rules.size()]->candidate;
       const int64_t before = evaluator->evaluations();
@@ -172,17 +244,12 @@ class Portfolio {
   }
 
   // The best few, no two of equal cost: they would be the same plan under another name.
-  std::vector<Candidate> starts() const {
-    std::vector<const Candidate*> ranked;
-    for (const Entrant& entrant : entrants_) {
-      if (entrant.candidate) ranked.push_back(&*entrant.candidate);
-    }
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const Candidate* a, const Candidate* b) { return a->cost < b->cost; });
+  std::vector<Candidate> starts() {
     std::vector<Candidate> chosen;
-    for (const Candidate* candidate : ranked) {
+    for (const Entrant* entrant : by_cost()) {
       if (chosen.size() == kIslands) break;
-      if (chosen.empty() || candidate->cost > chosen.back().cost) chosen.push_back(*candidate);
+      const Candidate& candidate = *entrant->candidate;
+      if (chosen.empty() || candidate.cost > chosen.back().cost) chosen.push_back(candidate);
     }
     return chosen;
   }
@@ -191,74 +258,126 @@ class Portfolio {
   std::unique_ptr<Improver> improver(int round, int island) const {
     if (round == 0 || island == 0) return std::make_unique<RandomKeys>(problem_);
     if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_);
-    const bool ordering =
-        Judge(problem_, settings_.model.model, settings_.model.order).depends_on_priority();
+    const bool ordering = Judge(problem_, model_.model, model_.order).depends_on_priority();
     // The last one is hotter: small problems of few steps are left only at a leap.
     const Cooling cooling{.hottest = island + 1 == kIslands ? 0.1 : Cooling{}.hottest};
     return std::make_unique<Annealing>(problem_, ordering, cooling);
   }
 
+  // The share of the wall clock at which judging begins: it needs so many simulations of each
+  // entrant, and those of the search come on top.
+  double search_until() const {
+    if (!progress_.timed()) return 1;
+    const double now = progress_.elapsed();
+    const auto entrants = static_cast<double>(entrants_.size() + kIslands);
+    const auto judging = kJudgingScenarios * entrants * simulation_ / settings_.threads;
+    const double share = std::clamp(judging / progress_.time_left(), 0.0, kJudgingAtMost);
+    return now + (1 - now) * (1 - share);
+  }
+
+  // Under a wall clock the earlier run may have taken its means over more or fewer scenarios.
+  void weigh_anew(IslandsState& state) {
+    if (!progress_.timed() || !Judge(problem_, model_.model, model_.order).depends_on_seed())
+      return;
+    Evaluator evaluator(problem_, model_, progress_.until(kPoliciesEnd));
+    for (Walk& walk : state.walks) {
+      walk.cost = evaluator.cost(walk.plan);
+      walk.best_cost = evaluator.cost(walk.best);
+      if (walk.cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
+    }
+    spent_ += evaluator.evaluations();
+  }
+
   void search() {
+    const Duration bound =
+        settings_.lower_bound ? *settings_.lower_bound : lower_bounds(problem_).strongest();
     Leg whole{.begin = progress_.timed() ? progress_.elapsed() : 0,
-              .end = progress_.timed() ? kSearchUntil : 1,
+              .end = search_until(),
               .evaluations = std::max<int64_t>(0, evaluations_ - spent_),
-              .good_enough = static_cast<double>(lower_bounds(problem_).strongest().count())};
+              .good_enough = static_cast<double>(bound.count())};
     IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts());
+    if (settings_.resume) weigh_anew(state);
     run_islands(
-        problem_, settings_.model,
-        [this](int round, int island) { return improver(round, island); }, whole, progress_,
-        settings_.seed, settings_.threads, settings_.on_round, state);
+        problem_, model_, [this](int round, int island) { return improver(round, island); }, whole,
+        progress_, settings_.seed, settings_.threads, settings_.on_round, state);
     spent_ += state.evaluations;
     for (Walk& walk : state.walks) {
+      if (walk.best_cost == kNoPlan) continue;  // there was no time to weigh it anew
       entrants_.push_back({.tried = {.policy = "search"},
                            .candidate = Candidate{std::move(walk.best), walk.best_cost}});
     }
   }
 
-  // As many as the rest of a wall clock allows.
-  int judging_scenarios() {
-    if (!progress_.timed()) return kJudgingScenarios;
-    const double before = progress_.elapsed();
-    Evaluator(problem_, {settings_.model.model, settings_.model.order, {}})
-        .cost(best_of(entrants_)->candidate->plan);
-    const double one = progress_.elapsed() - before;
-    const double each = one * static_cast<double>(entrants_.size()) / settings_.threads;
-    return static_cast<int>(
-        std::clamp((1 - progress_.elapsed()) / each, 1.0, double{kJudgingScenarios}));
-  }
-
-  // Every entrant on the same fresh scenarios. The finalists of the search come as one.
+  // Every entrant on the same fresh scenarios, one scenario after the other until time is up.
   void judge() {
-    if (!Judge(problem_, settings_.model.model, settings_.model.order).depends_on_seed()) {
+    if (!Judge(problem_, model_.model, model_.order).depends_on_seed()) {
       for (Entrant& entrant : entrants_) {  // one scenario is as good as another
         if (entrant.candidate) entrant.tried.makespan = nanoseconds_of(entrant.candidate->cost);
       }
       return;
     }
-    SearchModel fresh = settings_.model;
-    fresh.scenarios.seed += kJudgingSeeds;
-    fresh.scenarios.count = judging_scenarios();
-    std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(settings_.threads));
-    std::vector<int64_t> spent(entrants_.size(), 0);
-    parallel_for(static_cast<int>(entrants_.size()), settings_.threads, [&](int index, int thread) {
-      Entrant& entrant = entrants_[static_cast<size_t>(index)];
+    Scenarios fresh = model_.scenarios;
+    fresh.seed += kJudgingSeeds;
+    const std::vector<Entrant*> ranked = by_cost();
+    std::vector<std::vector<double>> makespans(ranked.size());
+    judges_.resize(static_cast<size_t>(settings_.threads));
+    judged_on_ = 0;
+    for (int i = 0; i < kJudgingScenarios &&
+                    judge_in(fresh.seed + static_cast<uint64_t>(i), ranked, makespans);
+         ++i) {
+      ++judged_on_;
+    }
+    judged_on_ = std::max(1, judged_on_);
+    for (size_t i = 0; i < ranked.size(); ++i) {
+      Entrant& entrant = *ranked[i];
+      if (!entrant.candidate) continue;
+      if (makespans[i].empty()) {
+        entrant.candidate.reset();
+        entrant.tried.refusal = "not judged: the budget was short";
+        continue;
+      }
+      makespans[i].resize(static_cast<size_t>(judged_on_));  // a scenario that not all have seen
+      entrant.candidate->cost = cost_of(makespans[i], fresh);
+      entrant.tried.makespan = nanoseconds_of(cost_of(makespans[i], {}));
+    }
+  }
+
+  // One scenario for all that are still in. False if there was no time for all; the first time, one
+  // is judged in any case.
+  bool judge_in(uint64_t seed, const std::vector<Entrant*>& ranked,
+                std::vector<std::vector<double>>& makespans) {
+    const Stop stop = progress_.until(1);
+    std::vector<int64_t> spent(ranked.size(), 0);
+    std::vector<uint8_t> late(ranked.size(), 0);
+    const auto judge_one = [&](size_t index, int thread, const Stop& until) {
+      Entrant& entrant = *ranked[index];
       if (!entrant.candidate) return;
-      auto& evaluator = evaluators[static_cast<size_t>(thread)];
-      if (!evaluator) evaluator.emplace(problem_, fresh);
-      const int64_t before = evaluator->evaluations();
-      entrant.candidate->cost = evaluator->cost(entrant.candidate->plan);
-      double sum = 0;
-      for (const double makespan : evaluator->makespans()) sum += makespan;
-      if (entrant.candidate->cost == kNoPlan) {
+      auto& judge = judges_[static_cast<size_t>(thread)];
+      if (!judge) judge.emplace(problem_, model_.model, model_.order);
+      const Result<Duration> makespan =
+          judge->makespan(entrant.candidate->plan, seed, kNever, until);
+      spent[index] = 1;
+      if (!makespan) {
         entrant.candidate.reset();
         entrant.tried.refusal = "its plan does not run in every scenario: memory is short";
+      } else if (*makespan == kNever) {
+        late[index] = 1;
       } else {
-        entrant.tried.makespan =
-            nanoseconds_of(sum / static_cast<double>(evaluator->makespans().size()));
+        makespans[index].push_back(static_cast<double>(makespan->count()));
       }
-      spent[static_cast<size_t>(index)] = evaluator->evaluations() - before;
-    });
+    };
+    size_t first = 0;
+    if (judged_on_ == 0) {
+      while (first < ranked.size() && (first == 0 || makespans[first - 1].empty())) {
+        judge_one(first++, 0, {});
+      }
+    }
+    parallel_for(static_cast<int>(ranked.size() - first), settings_.threads,
+                 [&](int index, int thread) {
+                   judge_one(first + static_cast<size_t>(index), thread, stop);
+                 });
     for (const int64_t count : spent) spent_ += count;
+    return std::none_of(late.begin(), late.end(), [](uint8_t is) { return is != 0; });
   }
 
   Error refusal() const {
@@ -272,12 +391,23 @@ class Portfolio {
     return infeasible("no policy made a plan");
   }
 
+  void count_scenarios(AutoResult& result) const {
+    const int asked = settings_.model.scenarios.count;
+    result.scenarios = model_.scenarios.count;
+    result.judged_on = judged_on_;
+    if (result.scenarios == asked && judged_on_ == kJudgingScenarios) return;
+    result.shortfall =
+        fmt::format("time was short: searched on {} of {} scenarios, judged on {} of {} fresh ones",
+                    result.scenarios, asked, judged_on_, kJudgingScenarios);
+  }
+
   Result<AutoResult> result() {
     const Entrant* best = best_of(entrants_);
     if (best == nullptr) return refusal();
     AutoResult result;
     result.plan = best->candidate->plan;
     result.makespan = best->tried.makespan;
+    if (Judge(problem_, model_.model, model_.order).depends_on_seed()) count_scenarios(result);
     const bool searched = best->tried.policy == "search";
     if (searched) {  // its own timeline is that of the plan it started from
       result.plan.start.clear();
@@ -308,7 +438,11 @@ class Portfolio {
   const Problem& problem_;
   const AutoSettings& settings_;
   Progress progress_;
+  SearchModel model_;  // with as many scenarios as time allows
   int64_t evaluations_;
+  std::chrono::duration<double> simulation_{0};  // how long one takes, if that matters
+  int judged_on_ = 1;
+  std::vector<std::optional<Judge>> judges_;  // by thread
   int64_t spent_ = 0;
   std::vector<Entrant> entrants_;
 };

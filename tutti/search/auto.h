@@ -1,11 +1,15 @@
 // `auto`: what `tutti plan` emits. A portfolio inside one budget: every policy of the registry,
 // then local search from the best of them; the winner is chosen on scenarios that were not used to
 // find it. All on one device is among the candidates, so that it is never worse than doing nothing.
+//
+// A wall clock is handed out in shares: policies, order rules, search, judging. Each part gets a
+// Stop (tutti/base/stop.h) that reaches into its loops and simulations, so that it ends in time
+// whatever it is about. Where many scenarios are asked for and time is short, fewer are taken.
+// Never stopped are the first plan, one simulation of it to search by, and one to judge by.
 
 #ifndef TUTTI_SEARCH_AUTO_H_
 #define TUTTI_SEARCH_AUTO_H_
 
-#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +28,9 @@ struct AutoResult {
   Plan plan;
   Duration makespan{0};      // mean over the judging scenarios
   std::vector<Tried> tried;  // in the order of the registry, then what search made of them
+  int scenarios = 1;         // that the search took its means over: as many as time allowed
+  int judged_on = 1;         // fresh ones, likewise
+  std::string shortfall{};   // says so, if either are fewer than they should be
 };
 
 struct AutoSettings {
@@ -32,10 +39,10 @@ struct AutoSettings {
   Budget budget{};
   uint64_t seed = 1;
   int threads = 1;
-  std::optional<Plan> from{};                      // a plan to start from, beside the policies'
-  std::optional<IslandsState> resume{};            // where an earlier run left off
-  OnRound on_round{};                              // to show progress, or to keep the state
-  const std::atomic<bool>* interrupted = nullptr;  // ends the search early
+  std::optional<Duration> lower_bound{};  // if it is known already
+  std::optional<Plan> from{};             // a plan to start from, beside the policies'
+  std::optional<IslandsState> resume{};   // where an earlier run left off
+  OnRound on_round{};                     // to show progress, or to keep the state
 };
 
 // Fails (infeasible) if no policy finds a plan that runs; the sentence is that of the policy that

@@ -71,7 +71,7 @@ TEST(Auto, ReturnsTheBestSoFarWhenInterrupted) {
   const World world(must(make_layered({.ops = 100, .width = 10})), "p100-4");
   const std::atomic<bool> interrupted{true};
   AutoSettings settings;
-  settings.interrupted = &interrupted;
+  settings.budget.stop = Stop(&interrupted);
   const AutoResult result = must(plan_auto(*world.problem, settings));
   EXPECT_EQ(result.plan.placement.size(), 100u);
 }

@@ -22,6 +22,9 @@ struct Scenarios {
   double tail_share = 0.25;  // which of them are the worst
 };
 
+// The makespans of some scenarios as one number. Requires at least one.
+double cost_of(std::span<const double> makespans, const Scenarios& scenarios);
+
 // What a search is told about the runs that its plans will be judged by.
 struct SearchModel {
   SimModel model = SimModel::physical;
@@ -35,23 +38,25 @@ inline constexpr double kNoPlan = std::numeric_limits<double>::infinity();
 class Evaluator {
  public:
   // Keeps a reference to the problem.
-  Evaluator(const Problem& problem, const SearchModel& model);
+  Evaluator(const Problem& problem, const SearchModel& model, const Stop& stop = {});
 
-  // In ns. kNoPlan if the plan does not run, or is certain to cost more than `give_up_beyond`.
+  // In ns. kNoPlan if the plan does not run, or is certain to cost more than `give_up_beyond`;
+  // also, whatever the plan, once it is stopped, in the midst of scenarios or of a simulation.
   double cost(const Plan& plan, double give_up_beyond = kNoPlan);
 
   // Simulations so far.
   int64_t evaluations() const { return evaluations_; }
   const Judge& judge() const { return judge_; }
+  const Stop& stop() const { return stop_; }
   // The makespan of each scenario in the last call, unless it gave up.
   std::span<const double> makespans() const { return makespans_; }
 
  private:
   Judge judge_;
   Scenarios scenarios_;
+  Stop stop_;
   int64_t evaluations_ = 0;
   std::vector<double> makespans_;
-  std::vector<double> sorted_;
 };
 
 }  // namespace tutti

@@ -58,18 +58,19 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
     return std::any_of(state.walks.begin(), state.walks.end(),
                        [&](const Walk& walk) { return walk.best_cost <= whole.good_enough; });
   };
-  while (state.rounds < kRounds && !progress.interrupted() && !done()) {
+  const int first = progress.timed() ? state.rounds : 0;
+  while (state.rounds - first < kRounds && !progress.interrupted() && !done()) {
     const int round = state.rounds++;
-    const Leg leg = leg_of(whole, round);
+    const Leg leg = leg_of(whole, round - first);
     if (progress.timed() && progress.elapsed() >= leg.end) continue;
     std::vector<int64_t> spent(state.walks.size(), 0);
     parallel_for(kIslands, threads, [&](int island, int thread) {
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
-      if (!evaluator) evaluator.emplace(problem, model);
+      if (!evaluator) evaluator.emplace(problem, model, progress.until(whole.end));
       const Leg own = progress.timed() ? slice_of(leg, island, threads) : leg;
       const int64_t before = evaluator->evaluations();
       Rng rng = Rng(seed).split(static_cast<uint64_t>(round)).split(static_cast<uint64_t>(island));
-      make(round, island)
+      make(round - first, island)
           ->improve(state.walks[static_cast<size_t>(island)], *evaluator, own, progress, rng);
       spent[static_cast<size_t>(island)] = evaluator->evaluations() - before;
     });

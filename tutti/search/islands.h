@@ -23,7 +23,7 @@ struct Candidate {
 
 // All that a search needs to go on from the end of a round.
 struct IslandsState {
-  int rounds = 0;  // done
+  int rounds = 0;  // done; under a wall clock each call adds its own
   int64_t evaluations = 0;
   std::vector<Walk> walks{};
 };
@@ -38,8 +38,9 @@ using OnRound = std::function<void(const IslandsState&)>;
 // with a finite cost.
 IslandsState start_islands(const std::vector<Candidate>& candidates);
 
-// Takes the state through its remaining rounds. `whole` is the part of the search that all rounds
-// together may spend. Under a count of evaluations, the same state and seed give the same result.
+// Takes the state through its remaining rounds, or under a wall clock through as many again.
+// `whole` is the part of the search that all rounds together may spend. Under a count of
+// evaluations, the same state and seed give the same result.
 void run_islands(const Problem& problem, const SearchModel& model, const MakeImprover& make,
                  const Leg& whole, const Progress& progress, uint64_t seed, int threads,
                  const OnRound& on_round, IslandsState& state);

@@ -11,12 +11,15 @@ Judge::Judge(const Problem& problem, SimModel model, ReadyOrder order)
   }
 }
 
-Result<Duration> Judge::makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond) {
+Result<Duration> Judge::makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond,
+                                 const Stop& stop) {
+  if (stop.now()) return kNever;
   if (released_) return released_->evaluate(plan.placement, give_up_beyond);
   return physical_->run(plan, {.order = order_,
                                .seed = seed,
                                .sample = problem_.costs.has_noise(),
-                               .give_up_beyond = give_up_beyond});
+                               .give_up_beyond = give_up_beyond,
+                               .stop = stop});
 }
 
 bool Judge::depends_on_seed() const {

@@ -21,8 +21,9 @@ class Judge {
   Judge(const Problem& problem, SimModel model, ReadyOrder order = ReadyOrder::priority);
 
   // Durations are drawn with the seed if the costs have noise; otherwise they are the means.
-  // kNever if the makespan is certain to be longer than `give_up_beyond`.
-  Result<Duration> makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond = kNever);
+  // kNever if the makespan is certain to be longer than `give_up_beyond`, or if it was stopped.
+  Result<Duration> makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond = kNever,
+                            const Stop& stop = {});
 
   // False if every seed gives the same makespan.
   bool depends_on_seed() const;

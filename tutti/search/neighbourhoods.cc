@@ -50,8 +50,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
     return walk.best_cost <= leg.good_enough ||
            progress.over(leg, evaluator.evaluations() - before);
   };
-  if (over()) return;
-  evaluator.cost(walk.plan);
+  if (over() || evaluator.cost(walk.plan) == kNoPlan) return;  // time is up
   critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);
   while (!over()) {
     choose(rng);
@@ -76,7 +75,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
     }
     walk.note_best();
     if (moved && walk.cost < cost_before) {
-      evaluator.cost(walk.plan);
+      if (evaluator.cost(walk.plan) == kNoPlan) return;
       critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);
     }
     if (evaluator.evaluations() == at) return;  // no op has a second device

@@ -25,7 +25,7 @@ class SearchPlanner : public Planner {
       : make_(std::move(make)), settings_(std::move(settings)) {}
 
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override {
-    const Progress progress(budget, settings_.interrupted);
+    const Progress progress(budget);
     Evaluator evaluator(problem, settings_.model);
     std::vector<Candidate> starts;
     std::optional<Error> refusal;

@@ -5,7 +5,6 @@
 #define TUTTI_SEARCH_PROGRESS_H_
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -23,20 +22,25 @@ struct Leg {
 
 class Progress {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Stop::Clock;
 
-  // `interrupted`, if given, ends the search early (Ctrl-C); it must outlive this.
-  explicit Progress(const Budget& budget, const std::atomic<bool>* interrupted = nullptr)
-      : begin_(Clock::now()), interrupted_(interrupted) {
+  // The wall clock begins to run. The budget's stop ends the search earlier (Ctrl-C).
+  explicit Progress(const Budget& budget) : begin_(Clock::now()), stop_(budget.stop) {
     if (budget.wall_clock) length_ = *budget.wall_clock;
   }
 
   bool timed() const { return length_.count() > 0; }
-  bool interrupted() const {
-    return interrupted_ != nullptr && interrupted_->load(std::memory_order_relaxed);
-  }
+  // True if the search was ended from outside, whatever is left of its wall clock.
+  bool interrupted() const { return stop_.now(); }
   // The share of the wall clock that is spent. Requires timed().
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_) / length_; }
+  // Requires timed().
+  std::chrono::duration<double> time_left() const { return (1 - elapsed()) * length_; }
+  // When work has to end that may last until this share of the wall clock.
+  Stop until(double share) const {
+    if (!timed()) return stop_;
+    return stop_.by(begin_ + std::chrono::duration_cast<Clock::duration>(share * length_));
+  }
 
   // How far a walk is, as a share of the whole search, after so many simulations of its leg.
   double share(const Leg& leg, int64_t evaluations) const {
@@ -53,7 +57,7 @@ class Progress {
  private:
   Clock::time_point begin_;
   std::chrono::duration<double> length_{0};
-  const std::atomic<bool>* interrupted_;
+  Stop stop_;
 };
 
 }  // namespace tutti

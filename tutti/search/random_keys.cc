@@ -12,7 +12,7 @@ namespace tutti {
 RandomKeys::RandomKeys(const Problem& problem)
     : problem_(problem), ranks_(upward_ranks(problem, EdgeWeight::all_pairs)) {}
 
-Result<Plan> RandomKeys::decode(const std::vector<double>& keys) const {
+Result<Plan> RandomKeys::decode(const std::vector<double>& keys, const Stop& stop) const {
   const Graph& graph = problem_.graph;
   std::vector<int32_t> missing(static_cast<size_t>(graph.size()), 0);
   std::priority_queue<std::pair<double, int32_t>> ready;  // the smaller id first where keys tie
@@ -22,6 +22,7 @@ Result<Plan> RandomKeys::decode(const std::vector<double>& keys) const {
   }
   InsertionSchedule schedule(problem_);
   while (!ready.empty()) {
+    if (stop.now()) return out_of_time();
     const OpId op{-ready.top().second};
     ready.pop();
     schedule.place(op, schedule.best(op));
@@ -72,7 +73,7 @@ void RandomKeys::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const
   while (walk.best_cost > leg.good_enough && refused < 100 &&
          !progress.over(leg, evaluator.evaluations() - before)) {
     rng.below(8) == 0 ? shake(rng) : shift(rng);
-    Result<Plan> plan = decode(keys_);
+    Result<Plan> plan = decode(keys_, evaluator.stop());
     if (!plan) {
       ++refused;
       continue;

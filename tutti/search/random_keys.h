@@ -21,8 +21,9 @@ class RandomKeys : public Improver {
                Rng& rng) override;
 
  private:
-  // Ready ops by descending key, each where it finishes first, gaps filled.
-  Result<Plan> decode(const std::vector<double>& keys) const;
+  // Ready ops by descending key, each where it finishes first, gaps filled. Fails if memory is
+  // short or time is up.
+  Result<Plan> decode(const std::vector<double>& keys, const Stop& stop) const;
 
   const Problem& problem_;
   // All ranks times random factors.

@@ -54,6 +54,7 @@ struct Acting {
   double place_randomness = 0;
   const Plan* plan = nullptr;  // to follow
   double memory_share = 1;     // as in Draft
+  Stop stop{};                 // no plan from then on
   Teacher* teacher = nullptr;  // none: what was chosen is what is right
   Episode* record = nullptr;   // none: nothing is recorded
 };
@@ -62,7 +63,7 @@ struct Acting {
 class Actor {
  public:
   virtual ~Actor() = default;
-  // None if memory leaves an op no device.
+  // None if memory leaves an op no device, or if it was stopped.
   virtual std::optional<Plan> act(const Acting& acting, Rng rng) = 0;
 };
 

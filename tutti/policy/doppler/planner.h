@@ -11,14 +11,15 @@
 namespace tutti {
 
 // Obeys memory as plan_with_room does (tight_memory.h). Fails (infeasible) if that finds no room.
-Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem);
+Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem,
+                           const Stop& stop = {});
 
 class DopplerPlanner : public Planner {
  public:
   explicit DopplerPlanner(std::shared_ptr<const DopplerModel> model) : model_(std::move(model)) {}
 
-  Result<Plan> plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) override {
-    return plan_greedily(*model_, problem);
+  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) override {
+    return plan_greedily(*model_, problem, budget.stop);
   }
 
  private:

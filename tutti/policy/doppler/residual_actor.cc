@@ -78,6 +78,7 @@ class ResidualActor::Run {
       if (missing_[op.index] == 0) push(op);
     }
     while (!heap_.empty()) {
+      if (acting_.stop.now()) return std::nullopt;
       const OpId op = pop();
       const std::span<const DeviceId> devices = scene_.devices_for(op);
       if (devices.empty()) return std::nullopt;

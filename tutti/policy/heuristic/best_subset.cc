@@ -14,7 +14,7 @@ constexpr size_t kEverySize = 8;
 
 }  // namespace
 
-Result<Plan> BestSubset::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+Result<Plan> BestSubset::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const std::vector<DeviceId> devices =
       devices_by_speed_and_closeness(problem, device_speeds(problem));
   Teams teams;
@@ -27,10 +27,11 @@ Result<Plan> BestSubset::plan(const Problem& problem, const Budget& /*budget*/, 
     for (; taken < size; ++taken) {
       teams.devices[0][static_cast<size_t>(devices[taken].index)] = true;
     }
-    Result<Plan> plan = contention_eft(problem, {.teams = &teams});
+    Result<Plan> plan = contention_eft(problem, {.teams = &teams, .stop = budget.stop});
     const bool better =
         !best || (plan && (!*best || plan->planned_makespan < (*best)->planned_makespan));
     if (better) best = std::move(plan);
+    if (budget.stop.now()) break;
   }
   return std::move(*best);
 }

@@ -106,10 +106,10 @@ class Packing {
 
 }  // namespace
 
-Result<Plan> ComponentPacking::plan(const Problem& problem, const Budget& /*budget*/,
+Result<Plan> ComponentPacking::plan(const Problem& problem, const Budget& budget,
                                     uint64_t /*seed*/) {
   const Teams teams = Packing(problem).pack();
-  return contention_eft(problem, {.teams = &teams});
+  return contention_eft(problem, {.teams = &teams, .stop = budget.stop});
 }
 
 }  // namespace tutti

@@ -92,7 +92,7 @@ std::optional<Plan> plan_in_share(const Problem& problem, const ContentionEftOpt
   }
   EarliestFinish earliest_finish(problem, options, memory_share);
   for (ReadyQueue ready(problem.graph, rank, std::move(tie)); !ready.empty();) {
-    if (!earliest_finish.place(ready.pop())) return std::nullopt;
+    if (options.stop.now() || !earliest_finish.place(ready.pop())) return std::nullopt;
   }
   return earliest_finish.to_plan();
 }
@@ -101,7 +101,7 @@ std::optional<Plan> plan_in_share(const Problem& problem, const ContentionEftOpt
 
 Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& options) {
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
-  return plan_with_room(problem,
+  return plan_with_room(problem, options.stop,
                         [&](double share) { return plan_in_share(problem, options, rank, share); });
 }
 

@@ -19,6 +19,7 @@ namespace tutti {
 struct ContentionEftOptions {
   std::optional<uint64_t> seed{};  // none: ties go to the smallest id
   const Teams* teams = nullptr;    // none: every op may use all its devices
+  Stop stop{};
 };
 
 // Obeys memory as plan_with_room does (tight_memory.h), whose last resort knows no teams. Fails
@@ -27,8 +28,8 @@ Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& 
 
 class ContentionEft : public Planner {
  public:
-  Result<Plan> plan(const Problem& problem, const Budget& /*budget*/, uint64_t seed) override {
-    return contention_eft(problem, {.seed = seed});
+  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override {
+    return contention_eft(problem, {.seed = seed, .stop = budget.stop});
   }
 };
 

@@ -63,7 +63,7 @@ DeviceId path_device(const Problem& problem, const std::vector<bool>& on_path) {
 
 }  // namespace
 
-Result<Plan> Cpop::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+Result<Plan> Cpop::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const Graph& graph = problem.graph;
   std::vector<double> priority = upward_ranks(problem, EdgeWeight::all_pairs);
   const std::vector<double> downward = downward_ranks(problem, EdgeWeight::all_pairs);
@@ -82,6 +82,7 @@ Result<Plan> Cpop::plan(const Problem& problem, const Budget& /*budget*/, uint64
   }
   InsertionSchedule schedule(problem);
   while (!ready.empty()) {
+    if (budget.stop.now()) return out_of_time();
     const OpId op = ready.top();
     ready.pop();
     const bool follow_path = on_path[static_cast<size_t>(op.index)] &&

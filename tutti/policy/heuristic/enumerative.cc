@@ -70,8 +70,9 @@ std::vector<std::vector<OpId>> groups_in_order(const Graph& graph, const Groups&
 
 class Optimiser {
  public:
-  explicit Optimiser(const Problem& problem)
+  Optimiser(const Problem& problem, const Stop& stop)
       : problem_(problem),
+        stop_(stop),
         placement_(problem),
         fetches_(problem),
         load_(static_cast<size_t>(problem.machine.size()), Duration{0}),
@@ -83,6 +84,7 @@ class Optimiser {
     for (const std::vector<OpId>& group : groups_in_order(problem_.graph, named)) {
       for (const OpId op : group) in_group_[op.index] = turn;
       place_group(group, turn++);
+      if (stop_.now()) return out_of_time();
     }
     Result<Plan> plan = placement_.to_plan();
     if (plan) {
@@ -223,7 +225,7 @@ class Optimiser {
       }
       for (size_t d = 0; d < devices_.size() && cost < best; ++d) {
         if (left[d] == 0) continue;
-        ++steps_;
+        if (++steps_ % 256 == 0 && stop_.now()) best = Duration{0};  // no division is better
         const Duration sum = cost + fetches_.time(shards_[shard], devices_[d]);
         if (sum >= best) continue;
         --left[d];
@@ -269,7 +271,7 @@ class Optimiser {
 
   bool swap_round() {
     bool better = false;
-    for (size_t i = 0; i < shards_.size(); ++i) {
+    for (size_t i = 0; i < shards_.size() && !stop_.now(); ++i) {
       const size_t end = std::min(shards_.size(), i + 1 + kSwapReach);
       for (size_t j = i + 1; j < end; ++j) {
         if (chosen_[i] != chosen_[j] && swap_if_cheaper(i, j)) better = true;
@@ -303,6 +305,7 @@ class Optimiser {
   }
 
   const Problem& problem_;
+  const Stop& stop_;
   Placement placement_;
   Fetches fetches_;
   std::vector<Duration> load_;     // by device
@@ -320,9 +323,8 @@ class Optimiser {
 
 }  // namespace
 
-Result<Plan> Enumerative::plan(const Problem& problem, const Budget& /*budget*/,
-                               uint64_t /*seed*/) {
-  return Optimiser(problem).run();
+Result<Plan> Enumerative::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+  return Optimiser(problem, budget.stop).run();
 }
 
 }  // namespace tutti

@@ -60,9 +60,10 @@ class EtfQueue {
     for (const OpId op : draft_.ready()) add_ready(op);
   }
 
-  // None if memory leaves some op no device.
+  // None if memory leaves some op no device, or if it was stopped.
   std::optional<Plan> run() {
     while (!draft_.complete()) {
+      if (options_.stop.now()) return std::nullopt;
       const Offer offer = best_offer();
       if (offer.op.valid()) {
         place(offer);
@@ -235,10 +236,11 @@ class EtfQueue {
 
 Result<Plan> earliest_task_first(const Problem& problem, const EtfOptions& options) {
   if (options.memory) {
-    return plan_with_room(problem,
+    return plan_with_room(problem, options.stop,
                           [&](double share) { return EtfQueue(problem, options, share).run(); });
   }
   const std::optional<Plan> plan = EtfQueue(problem, options, 1).run();
+  if (!plan) return out_of_time();
   if (Result<void> room = require_room(problem, plan->placement); !room) return room.error();
   return *plan;
 }

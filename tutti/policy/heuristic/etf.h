@@ -22,14 +22,15 @@ struct EtfOptions {
   bool memory = false;
   // By op: a reader that should follow it on the same device; may be empty. See m_sct.h.
   std::vector<OpId> favourite{};
+  Stop stop{};
 };
 
 Result<Plan> earliest_task_first(const Problem& problem, const EtfOptions& options);
 
 class Etf : public Planner {
  public:
-  Result<Plan> plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) override {
-    return earliest_task_first(problem, {});
+  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) override {
+    return earliest_task_first(problem, {.stop = budget.stop});
   }
 };
 

@@ -68,7 +68,7 @@ class Locator {
         place_(static_cast<size_t>(graph_.size())),
         added_(static_cast<size_t>(problem.machine.size()), 0) {}
 
-  Result<Plan> run() {
+  Result<Plan> run(const Stop& stop) {
     std::vector<std::vector<OpId>> products(static_cast<size_t>(graph_.size()));
     for (const OpId op : graph_.ops()) {
       if (sum_of_[op.index].valid())
@@ -76,6 +76,7 @@ class Locator {
     }
     // All that a block's products read is placed before its sum's turn: none of it is a product.
     for (const OpId op : graph_.topological_order()) {
+      if (stop.now()) return out_of_time();
       if (!sum_of_[op.index].valid()) place_block(products[static_cast<size_t>(op.index)], op);
     }
     Result<Plan> plan = placement_.to_plan();
@@ -274,9 +275,8 @@ class Locator {
 
 }  // namespace
 
-Result<Plan> GreedyLocator::plan(const Problem& problem, const Budget& /*budget*/,
-                                 uint64_t /*seed*/) {
-  return Locator(problem).run();
+Result<Plan> GreedyLocator::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+  return Locator(problem).run(budget.stop);
 }
 
 }  // namespace tutti

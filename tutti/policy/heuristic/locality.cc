@@ -10,12 +10,13 @@
 
 namespace tutti {
 
-Result<Plan> Locality::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+Result<Plan> Locality::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
   Placement placement(problem);
   Fetches fetches(problem);
   std::vector<Duration> load(static_cast<size_t>(problem.machine.size()), Duration{0});
   for (ReadyQueue ready(problem.graph, rank); !ready.empty();) {
+    if (budget.stop.now()) return out_of_time();
     const OpId op = ready.pop();
     DeviceId best{};
     std::pair<Duration, Duration> best_cost{};  // all of it, and of that the transfers

@@ -12,8 +12,8 @@ namespace tutti {
 
 class MEtf : public Planner {
  public:
-  Result<Plan> plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) override {
-    return earliest_task_first(problem, {.memory = true});
+  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) override {
+    return earliest_task_first(problem, {.memory = true, .stop = budget.stop});
   }
 };
 

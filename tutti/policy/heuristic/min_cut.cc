@@ -245,7 +245,7 @@ Result<Plan> plan_cut(const Problem& problem, const CutGraph& cut, const std::ve
 
 }  // namespace
 
-Result<Plan> MinCut::plan(const Problem& problem, const Budget& /*budget*/, uint64_t seed) {
+Result<Plan> MinCut::plan(const Problem& problem, const Budget& budget, uint64_t seed) {
   const std::vector<double> speed = device_speeds(problem);
   const std::vector<DeviceId> devices = devices_by_speed_and_closeness(problem, speed);
   CutGraph cut;
@@ -260,6 +260,7 @@ Result<Plan> MinCut::plan(const Problem& problem, const Budget& /*budget*/, uint
     const bool better =
         !best || (plan && (!*best || plan->planned_makespan < (*best)->planned_makespan));
     if (better) best = std::move(plan);
+    if (budget.stop.now()) break;  // METIS itself cannot be stopped
   }
   return std::move(*best);
 }

@@ -64,12 +64,13 @@ std::vector<double> optimistic_costs(const Problem& problem) {
   return table;
 }
 
-Result<Plan> Peft::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+Result<Plan> Peft::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const auto width = static_cast<size_t>(problem.machine.size());
   const std::vector<double> table = optimistic_costs(problem);
   const std::vector<double> rank = mean_of_rows(problem, table);
   InsertionSchedule schedule(problem);
   for (ReadyQueue ready(problem.graph, rank); !ready.empty();) {
+    if (budget.stop.now()) return out_of_time();
     const OpId op = ready.pop();
     InsertionSchedule::Option best;
     double best_estimate = kInfinite;

@@ -33,11 +33,11 @@ Result<Plan> all_on(const Problem& problem, DeviceId device) {
 
 }  // namespace
 
-Result<Plan> SingleDevice::plan(const Problem& problem, const Budget& /*budget*/,
-                                uint64_t /*seed*/) {
+Result<Plan> SingleDevice::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   std::optional<Plan> best;
   std::optional<Error> refusal;
   for (const DeviceId device : problem.machine.devices()) {
+    if (best && budget.stop.now()) break;
     // Equal devices give equal plans: the first stands for its class.
     bool seen = false;
     for (const DeviceId earlier : IdRange<DeviceId>(0, device.index)) {

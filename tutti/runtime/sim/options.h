@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "tutti/base/stop.h"
 #include "tutti/base/time.h"
 #include "tutti/trace/ready_order.h"
 
@@ -18,6 +19,7 @@ struct SimOptions {
   // Stop, with kNever for a makespan, as soon as it is certain to be longer than this. A search
   // rejects most candidates; it need not see their ends.
   Duration give_up_beyond{kNever};
+  Stop stop{};  // the same from then on: whoever waits for the makespan has no time left
 };
 
 }  // namespace tutti

@@ -125,13 +125,15 @@ Result<Duration> PhysicalSimulator::run_online(Policy& policy, const SimOptions&
 }
 
 Result<Duration> PhysicalSimulator::loop(Policy* policy) {
-  for (;;) {
+  constexpr uint32_t kInstantsBetweenLooks = 256;  // at the clock, which costs as much as a few
+  for (uint32_t instant = 0;; ++instant) {
     if (policy != nullptr && !undecided_.empty()) decide(*policy);
     if (overfull_) return explain_standstill();
     if (room_waiters_ > 0) retry_for_room();
     if (!channels_.idle()) dispatch_links();
     if (!marked_devices_.empty() || ledger_.enforced()) dispatch_devices();
     if (latest_end_ > options_.give_up_beyond) return kNever;
+    if (instant % kInstantsBetweenLooks == 0 && options_.stop.now()) return kNever;
     const Duration next_flow = flows_.next_finish(now_);
     if (events_.empty() && next_flow == kNever) break;
     const Duration before = now_;

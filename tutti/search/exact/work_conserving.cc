@@ -15,7 +15,7 @@ class Enumeration {
   Enumeration(const Problem& problem, const Budget& budget)
       : problem_(problem),
         graph_(problem.graph),
-        progress_(budget),
+        stop_(Progress(budget).until(1)),
         most_steps_(budget.evaluations.value_or(std::numeric_limits<int64_t>::max())) {
     const auto ops = static_cast<size_t>(graph_.size());
     const auto devices = static_cast<size_t>(problem.machine.size());
@@ -65,7 +65,7 @@ class Enumeration {
 
   bool out_of_budget() {
     if (++steps_ > most_steps_) stopped_ = true;
-    if (progress_.timed() && (steps_ & 1023) == 0 && progress_.elapsed() >= 1) stopped_ = true;
+    if (steps_ % 1024 == 0 && stop_.now()) stopped_ = true;
     return stopped_;
   }
 
@@ -254,7 +254,7 @@ class Enumeration {
 
   const Problem& problem_;
   const Graph& graph_;
-  Progress progress_;
+  Stop stop_;
   bool alike_ = false;
   bool stopped_ = false;
   int64_t steps_ = 0;
