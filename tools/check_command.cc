@@ -104,6 +104,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       "Example: tutti check graph.json --machine p100-4 --plan plan.json --trace trace.json");
   auto arguments = std::make_shared<CheckArguments>();
   arguments->inputs.add_to(*command);
+  arguments->inputs.add_noise_to(*command);
   command->add_flag("--json", arguments->json, "Print the verdict as JSON");
   command->add_option("--plan", arguments->plan, "Plan file");
   command->add_option("--trace", arguments->trace, "Trace file, made by simulate --trace");

@@ -236,6 +236,7 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
 }
 
 int run_compare(const CompareArguments& arguments) {
+  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
   AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
   if (!settings.budget.wall_clock) settings.threads = 1;  // seeds run side by side instead
   std::vector<PolicyEntry> entries;
@@ -245,6 +246,9 @@ int run_compare(const CompareArguments& arguments) {
     entries.push_back(std::move(*entry));
   }
   if (entries.empty()) entries = policy_registry();
+  if (const Result<void> good = arguments.search.require_use(entries); !good) {
+    return report(good.error());
+  }
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
@@ -272,6 +276,7 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       "50");
   auto arguments = std::make_shared<CompareArguments>();
   arguments->inputs.add_to(*command);
+  arguments->inputs.add_noise_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);

@@ -110,6 +110,7 @@ void print_text(const Problem& problem, const TraceDiff& diff) {
 }
 
 int run_diff(const DiffArguments& arguments) {
+  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
@@ -134,6 +135,7 @@ void add_diff_command(CLI::App& app, int& exit_code) {
   command->add_option("first", arguments->files[0], "A plan or a trace")->required();
   command->add_option("second", arguments->files[1], "Another")->required();
   arguments->inputs.add_to(*command, GraphArgument::flag);
+  arguments->inputs.add_noise_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   command->callback([arguments, &exit_code] { exit_code = run_diff(*arguments); });

@@ -19,13 +19,13 @@ namespace {
 
 struct ExactArguments {
   ProblemInputs inputs;
-  CommonOptions common;
+  bool json = false;
   SearchOptions search;
   std::string output;
 };
 
 std::string what_is_known(const ExactPlan& exact) {
-  return exact.proven ? "proven optimal" : "the best within the budget";
+  return exact.proven ? "proven optimal" : "the best so far, not proven optimal";
 }
 
 void print_json(const Problem& problem, const ExactPlan& work_conserving,
@@ -65,11 +65,18 @@ void print_text(const ExactPlan& work_conserving, const Result<ExactPlan>& any,
 }
 
 int run_exact(const ExactArguments& arguments) {
+  CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
+  if (problem.costs.has_noise()) {
+    fmt::print(stderr,
+               "tutti: warning: the exact method takes mean durations, without the noise\n");
+  }
+  clock.inputs_are_read();
   const Budget budget = arguments.search.to_budget();
-  Result<ExactPlan> work_conserving = best_work_conserving(problem, budget);
+  const int methods = arguments.output == "-" ? 1 : 2;
+  Result<ExactPlan> work_conserving = best_work_conserving(problem, clock.rest_of(budget, methods));
   if (!work_conserving) return report(work_conserving.error());
   work_conserving->plan.provenance = {.policy = "exact",
                                       .graph_fingerprint = problem.graph.fingerprint(),
@@ -81,9 +88,9 @@ int run_exact(const ExactArguments& arguments) {
     if (!written) return report(written.error());
     if (arguments.output == "-") return 0;
   }
-  const Result<ExactPlan> any = best_schedule(problem, budget);
+  const Result<ExactPlan> any = best_schedule(problem, clock.rest_of(budget));
   const Bounds bounds = lower_bounds(problem);
-  if (arguments.common.json) {
+  if (arguments.json) {
     print_json(problem, *work_conserving, any, bounds);
   } else {
     print_text(*work_conserving, any, bounds);
@@ -100,8 +107,9 @@ void add_exact_command(CLI::App& app, int& exit_code) {
   command->footer("Example: tutti exact graph.json --machine uniform-2 --budget 60s");
   auto arguments = std::make_shared<ExactArguments>();
   arguments->inputs.add_to(*command);
-  arguments->common.add_to(*command);
-  arguments->search.add_to(*command);
+  accept_seed(*command);
+  command->add_flag("--json", arguments->json, "Print the result as JSON");
+  arguments->search.add_budget_to(*command);
   command->add_option("-o,--output", arguments->output,
                       "Write the best work-conserving plan here; - is standard output");
   command->callback([arguments, &exit_code] { exit_code = run_exact(*arguments); });

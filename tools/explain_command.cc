@@ -76,6 +76,7 @@ void print_text(const Problem& problem, const Explanation& why) {
 }
 
 int run_explain(const ExplainArguments& arguments) {
+  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
   CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
@@ -86,10 +87,15 @@ int run_explain(const ExplainArguments& arguments) {
   const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
   Result<Plan> plan = invalid_input("");
   if (!arguments.plan.empty()) {
+    const Result<void> good =
+        arguments.search.require_none("is for planning, and --plan is a plan");
+    if (!good) return report(good.error());
     plan = load_good_plan(arguments.plan, problem);
   } else {
     const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
     if (!entry) return report(entry.error());
+    const Result<void> good = arguments.search.require_use({&*entry, 1});
+    if (!good) return report(good.error());
     plan = make_plan(*entry, problem, clock.rest_of(settings.budget), settings.seed);
   }
   if (!plan) return report(plan.error());
@@ -107,12 +113,14 @@ void add_explain_command(CLI::App& app, int& exit_code) {
   command->footer("Example: tutti explain graph.json join --machine p100-4 --plan plan.json");
   auto arguments = std::make_shared<ExplainArguments>();
   arguments->inputs.add_to(*command);
+  arguments->inputs.add_noise_to(*command);
   command->add_option("op", arguments->op, "The op, by name")->required();
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);
   command->add_option("--plan", arguments->plan, "Explain this plan");
   command->add_option("--policy", arguments->policy, "Without --plan: explain what this one plans")
+      ->excludes("--plan")
       ->capture_default_str();
   command->callback([arguments, &exit_code] { exit_code = run_explain(*arguments); });
 }

@@ -34,6 +34,13 @@ void ProblemInputs::add_rest_to(CLI::App& command) {
   command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");
   command.add_option("--constraints", constraints,
                      "Constraints file: memory, colocation, pins, forbidden pairs");
+  command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
+                   "WfFormat: scale run times by the clock speed of the machine they ran on");
+  command.add_flag("--as-recorded", as_recorded,
+                   "WfFormat: with --machine recorded, keep every op on the host it ran on");
+}
+
+void ProblemInputs::add_noise_to(CLI::App& command) {
   command
       .add_option("--noise", noise,
                   "Spread of log-normal noise on run times and transfers, such as 0.1; 0 is none")
@@ -42,10 +49,6 @@ void ProblemInputs::add_rest_to(CLI::App& command) {
         const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 10;
         return good ? std::string() : "must be a number from 0 to 10";
       });
-  command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
-                   "WfFormat: scale run times by the clock speed of the machine they ran on");
-  command.add_flag("--as-recorded", as_recorded,
-                   "WfFormat: with --machine recorded, keep every op on the host it ran on");
 }
 
 namespace {
@@ -226,11 +229,17 @@ void ModelOptions::add_to(CLI::App& command) {
                   "physical: slots, links, memory; released: the simulator published with Doppler")
       ->check(CLI::IsMember({"physical", "released"}))
       ->capture_default_str();
-  command
-      .add_option("--order", order, "Who goes first among ready ops on a device (physical model)")
-      ->check(
-          CLI::IsMember(std::vector<std::string>(kReadyOrderWords.begin(), kReadyOrderWords.end())))
-      ->capture_default_str();
+  order_flag_ = command
+                    .add_option("--order", order,
+                                "Who goes first among ready ops on a device (physical model)")
+                    ->check(CLI::IsMember(
+                        std::vector<std::string>(kReadyOrderWords.begin(), kReadyOrderWords.end())))
+                    ->capture_default_str();
+}
+
+Result<void> ModelOptions::check() const {
+  if (model != "released" || order_flag_->count() == 0) return {};
+  return invalid_input("--order is for the physical model; the released one has its own order");
 }
 
 SimModel ModelOptions::sim_model() const {

@@ -37,6 +37,8 @@ struct ProblemInputs {
   bool as_recorded = false;  // pin every op to the host that the file says it ran on
 
   void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
+  // --noise, for commands in which durations are drawn.
+  void add_noise_to(CLI::App& command);
   // All but the graph, for commands that recognise it among their files.
   void add_rest_to(CLI::App& command);
   // Warnings about the files go to standard error.
@@ -66,8 +68,13 @@ struct ModelOptions {
   std::string order = "priority";
 
   void add_to(CLI::App& command);
+  // Fails (invalid_input) if an order was given to a model that has its own.
+  Result<void> check() const;
   SimModel sim_model() const;
   ReadyOrder ready_order() const;
+
+ private:
+  const CLI::Option* order_flag_ = nullptr;
 };
 
 // A plan for that problem, checked. Fails with a sentence that names the file. Warns as below.

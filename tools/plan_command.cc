@@ -55,6 +55,10 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
   AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
   settings.lower_bound = lower_bound;
   settings.on_round = show_rounds(static_cast<double>(lower_bound.count()));
+  const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
+  if (!entry) return entry.error();
+  const Result<void> good = arguments.search.require_use({&*entry, 1});
+  if (!good) return good.error();
   if (arguments.policy == "auto") {
     if (!arguments.from.empty()) {
       Result<Plan> from = load_good_plan(arguments.from, problem);
@@ -68,8 +72,12 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
     settings.budget = clock.rest_of(settings.budget);
     return plan_auto(problem, settings);
   }
-  const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
-  if (!entry) return entry.error();
+  for (const auto& [flag, file] :
+       {std::pair("--from", &arguments.from), {"--state", &arguments.state}}) {
+    if (file->empty()) continue;
+    return invalid_input(fmt::format("{} is for auto, and {} does not look at it; leave it out",
+                                     flag, arguments.policy));
+  }
   Result<Plan> plan =
       make_plan(*entry, problem, clock.rest_of(settings.budget), arguments.common.seed);
   if (!plan) return plan.error();
@@ -145,6 +153,7 @@ std::optional<Duration> best_single_device(const PlanArguments& arguments, const
 }
 
 int run_plan(const PlanArguments& arguments) {
+  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
   CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
@@ -182,6 +191,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       "Example: tutti plan graph.json --machine v100-8-nvlink --budget 20s -o plan.json");
   auto arguments = std::make_shared<PlanArguments>();
   arguments->inputs.add_to(*command);
+  arguments->inputs.add_noise_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);

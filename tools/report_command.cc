@@ -182,6 +182,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
                    "and traces are of; each is recognised by its content; - is standard input")
       ->required();
   arguments->inputs.add_rest_to(*command);
+  arguments->inputs.add_noise_to(*command);
   command->add_option("-o,--output", arguments->output, "Where to write it; - is standard output")
       ->capture_default_str();
   command->callback([arguments, &exit_code] { exit_code = run_report(*arguments); });

@@ -40,11 +40,12 @@ std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
 
 }  // namespace
 
-void SearchOptions::add_to(CLI::App& command) {
+void SearchOptions::add_budget_to(CLI::App& command) {
   command
       .add_option("--budget", budget,
-                  "Wall clock for auto and other searches, such as 500ms, 20s, 2m; they keep to it "
-                  "within 5 %. Without it and --evaluations: a count that takes a second or two")
+                  "Wall clock for policies that search, such as 500ms, 20s, 2m, from the start of "
+                  "the command; kept within 5 %, as far as one plan can be had in it. Without it "
+                  "and --evaluations: a count that takes a second or two")
       ->check([](const std::string& text) {
         return parse_budget(text) ? std::string() : "must be a time such as 500ms, 20s, 2m or 1h";
       });
@@ -53,11 +54,15 @@ void SearchOptions::add_to(CLI::App& command) {
                   "Simulations a search may spend; the same count and seed give the same plan")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
       ->excludes("--budget");
+}
+
+void SearchOptions::add_to(CLI::App& command) {
+  add_budget_to(command);
   command
       .add_option("--scenarios", scenarios,
-                  "Draws of durations that a search takes the mean over, where costs have noise")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+                  "Draws of durations that a search takes the mean over, where costs have noise; "
+                  "default: 8; fewer if a --budget does not allow as many")
+      ->check(CLI::Range(1, 10000));
   command
       .add_option("--tail-weight", tail_weight,
                   "Aim at the mean plus this times the mean of the worst quarter of the scenarios")
@@ -68,6 +73,33 @@ void SearchOptions::add_to(CLI::App& command) {
       });
 }
 
+Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) const {
+  const auto spends = [&](auto what) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const PolicyEntry& entry) { return what(entry.spends); });
+  };
+  const std::string who =
+      entries.size() == 1 ? entries[0].name + " does not" : std::string("none of these does");
+  if (!spends([](Spends on) { return on != Spends::nothing; })) {
+    return require_none(fmt::format("is for policies that search, and {}", who));
+  }
+  if (spends([](Spends on) { return on == Spends::simulations; })) return {};
+  SearchOptions aim = *this;
+  aim.budget.clear();
+  aim.evaluations.reset();
+  return aim.require_none(fmt::format("is for policies that search by simulation, and {}", who));
+}
+
+Result<void> SearchOptions::require_none(const std::string& because) const {
+  const char* given = !budget.empty() ? "--budget"
+                      : evaluations   ? "--evaluations"
+                      : scenarios     ? "--scenarios"
+                      : tail_weight   ? "--tail-weight"
+                                      : nullptr;
+  if (given == nullptr) return {};
+  return invalid_input(fmt::format("{} {}; leave it out", given, because));
+}
+
 Budget SearchOptions::to_budget() const {
   std::signal(SIGINT, on_interrupt);
   return {
@@ -76,10 +108,11 @@ Budget SearchOptions::to_budget() const {
 
 AutoSettings SearchOptions::settings(const ModelOptions& model, const CommonOptions& common) const {
   AutoSettings settings;
-  settings.model = {
-      .model = model.sim_model(),
-      .order = model.ready_order(),
-      .scenarios = {.seed = common.seed, .count = scenarios, .tail_weight = tail_weight}};
+  settings.model = {.model = model.sim_model(),
+                    .order = model.ready_order(),
+                    .scenarios = {.seed = common.seed,
+                                  .count = scenarios.value_or(8),
+                                  .tail_weight = tail_weight.value_or(0)}};
   settings.budget = to_budget();
   settings.seed = common.seed;
   settings.threads = common.thread_count();

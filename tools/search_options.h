@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "tools/inputs.h"
+#include "tutti/policy/registry.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
@@ -15,10 +17,16 @@ namespace tutti {
 struct SearchOptions {
   std::string budget;  // as "20s"; empty: none
   std::optional<int64_t> evaluations;
-  int scenarios = 8;
-  double tail_weight = 0;
+  std::optional<int> scenarios;
+  std::optional<double> tail_weight;
 
   void add_to(CLI::App& command);
+  // How much only.
+  void add_budget_to(CLI::App& command);
+  // Fails (invalid_input) if a flag was given that none of the policies looks at.
+  Result<void> require_use(std::span<const PolicyEntry> entries) const;
+  // Fails (invalid_input) if any was given: `because` ends the sentence.
+  Result<void> require_none(const std::string& because) const;
   // Also lets Ctrl-C end the search, which then returns the best so far.
   Budget to_budget() const;
   AutoSettings settings(const ModelOptions& model, const CommonOptions& common) const;

@@ -32,11 +32,18 @@ struct SimulateArguments {
 };
 
 Result<Plan> plan_to_run(const SimulateArguments& arguments, const Problem& problem) {
-  if (!arguments.plan.empty()) return load_good_plan(arguments.plan, problem);
+  if (!arguments.plan.empty()) {
+    const Result<void> good =
+        arguments.search.require_none("is for planning, and --plan is a plan");
+    if (!good) return good.error();
+    return load_good_plan(arguments.plan, problem);
+  }
   const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
   const Result<PolicyEntry> entry =
       find_planner(arguments.policy.empty() ? "auto" : arguments.policy, settings);
   if (!entry) return entry.error();
+  const Result<void> good = arguments.search.require_use({&*entry, 1});
+  if (!good) return good.error();
   return make_plan(*entry, problem, settings.budget, arguments.common.seed);
 }
 
@@ -52,6 +59,9 @@ Result<Simulated> simulate(const SimulateArguments& arguments, const Problem& pr
                                                    .sample = problem.costs.has_noise()});
   TraceRules rules{.released = arguments.model.sim_model() == SimModel::released, .limit = 1};
   if (arguments.online) {
+    const Result<void> good =
+        arguments.search.require_none("is for planning, and --online plans nothing ahead");
+    if (!good) return good.error();
     const Result<const PolicyEntry*> entry = find_policy(arguments.policy);
     if (!entry) return entry.error();
     if (!(*entry)->make_policy) {
@@ -143,6 +153,7 @@ void print_text(const Problem& problem, const Simulated& run, const Bounds& boun
 }
 
 int run_simulate(const SimulateArguments& arguments) {
+  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
   if (arguments.online && (arguments.policy.empty() || !arguments.plan.empty())) {
     return report(invalid_input("--online needs --policy and takes no --plan"));
   }
@@ -191,6 +202,7 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
       "         tutti simulate graph.json --machine p100-4 --policy critical_path --online");
   auto arguments = std::make_shared<SimulateArguments>();
   arguments->inputs.add_to(*command);
+  arguments->inputs.add_noise_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);

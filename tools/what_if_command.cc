@@ -101,6 +101,7 @@ void print_text(const Answer& now, const Answer& then) {
 }
 
 int run_what_if(const WhatIfArguments& arguments) {
+  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
   if (arguments.add.empty() && arguments.remove.empty() && !arguments.bandwidth &&
       !arguments.memory) {
     return report(
@@ -130,6 +131,7 @@ void add_what_if_command(CLI::App& app, int& exit_code) {
   command->footer("Example: tutti what-if graph.json --machine p100-4 --add gpu");
   auto arguments = std::make_shared<WhatIfArguments>();
   arguments->inputs.add_to(*command);
+  arguments->inputs.add_noise_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);

@@ -10,8 +10,14 @@
 
 namespace tutti {
 
-// The sentence for a ready op that fits on no device: the roomiest one and how many bytes lack, if
-// none of its operands is there yet. With a device: the same for an op that should go there.
+// Fails (infeasible) if it is proven that no plan has room: an op that works on more than any
+// device it may use can hold, or weights that all memories together cannot. That it does not fail
+// proves nothing.
+Result<void> require_possible_room(const Problem& problem);
+
+// The sentence for a ready op that has no room in a draft: the roomiest device and how many bytes
+// lack there, if none of its operands is there yet; "fits on no device" only if that is proven.
+// With a device: the same for an op that should go there.
 Error no_room_for(const State& state, OpId op);
 Error no_room_for(const State& state, OpId op, DeviceId device);
 

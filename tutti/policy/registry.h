@@ -15,12 +15,16 @@
 
 namespace tutti {
 
+// What a policy spends a budget on. Most go through the graph once and have no use for one.
+enum class Spends { nothing, steps, simulations };
+
 struct PolicyEntry {
   std::string name;
   std::string what;             // one line for `tutti policies`
   std::string source;           // the paper it follows, if any
   bool seeded = false;          // different seeds may give different plans
   bool for_comparison = false;  // known to be wrong; `auto` leaves it out
+  Spends spends = Spends::nothing;
   std::function<std::unique_ptr<Planner>()> make_planner;
   MakePolicy make_policy{};  // empty: it plans ahead and cannot be asked during a run
 };

@@ -9,10 +9,12 @@
 #include "tutti/plan/bound.h"
 #include "tutti/policy/order.h"
 #include "tutti/policy/registry.h"
+#include "tutti/search/affordable.h"
 #include "tutti/search/annealing.h"
 #include "tutti/search/exact/work_conserving.h"
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
+#include "tutti/search/refusal.h"
 
 namespace tutti {
 namespace {
@@ -23,8 +25,6 @@ constexpr double kPoliciesBegin = 0.35;
 constexpr double kPoliciesEnd = 0.6;
 constexpr double kOrderRules = 0.1;
 constexpr double kJudgingAtMost = 0.1;
-// A search that sees fewer plans than this is none; it takes fewer scenarios instead.
-constexpr double kFewestEvaluations = 200;
 
 // Far from the scenarios of the search, so that the winner is chosen on runs nobody trained on.
 constexpr uint64_t kJudgingSeeds = uint64_t{1} << 32;
@@ -69,7 +69,7 @@ class Portfolio {
   // May a part of the work be stopped before it has brought anything?
   enum class Stopping { allowed, not_before_a_plan };
 
-  Entrant try_policy(const PolicyEntry& entry, const Budget& budget, Evaluator& evaluator) {
+  Entrant try_policy(const PolicyEntry& entry, const Budget& budget, Evaluator& evaluator) const {
     Entrant entrant{.tried = {.policy = entry.name}, .candidate = {}};
     Result<Plan> plan = make_plan(entry, problem_, budget, settings_.seed);
     if (!plan) {
@@ -80,14 +80,13 @@ class Portfolio {
     return entrant;
   }
 
-  void take(Plan plan, Stopping stopping, Evaluator& evaluator, Entrant& entrant) {
-    double cost = evaluator.cost(plan);
-    if (cost == kNoPlan && evaluator.stop().now()) {
-      if (stopping == Stopping::allowed) {
-        entrant.tried.refusal = out_of_time().message;
-        return;
-      }
-      cost = Evaluator(problem_, with_scenarios(1)).cost(plan);
+  void take(Plan plan, Stopping stopping, Evaluator& evaluator, Entrant& entrant) const {
+    const double cost = stopping == Stopping::allowed
+                            ? evaluator.cost(plan)
+                            : cost_in_any_case(problem_, model_, plan, evaluator);
+    if (cost == kNoPlan && stopping == Stopping::allowed && evaluator.stop().now()) {
+      entrant.tried.refusal = out_of_time().message;
+      return;
     }
     if (cost == kNoPlan) {  // the run itself tells where it stands still, and for how many bytes
       const Result<Duration> run =
@@ -97,12 +96,6 @@ class Portfolio {
       return;
     }
     entrant.candidate = Candidate{.plan = std::move(plan), .cost = cost};
-  }
-
-  SearchModel with_scenarios(int count) const {
-    SearchModel model = model_;
-    model.scenarios.count = count;
-    return model;
   }
 
   // Until there is a plan that runs, policies are asked one after the other, and the clock stops
@@ -121,25 +114,15 @@ class Portfolio {
         entrant.tried.refusal = plan.error().message;
         continue;
       }
-      choose_scenarios(*plan);
+      const Affordable affordable =
+          affordable_scenarios(problem_, settings_.model, *plan, progress_, settings_.threads);
+      model_.scenarios.count = affordable.scenarios;
+      simulation_ = affordable.simulation;
       Evaluator evaluator(problem_, model_, progress_.until(kPoliciesBegin));
       take(std::move(*plan), Stopping::not_before_a_plan, evaluator, entrant);
       spent_ += evaluator.evaluations();
     }
     return asked;
-  }
-
-  // Under a wall clock: so many scenarios that the search still sees some plans.
-  void choose_scenarios(const Plan& plan) {
-    Judge judge(problem_, model_.model, model_.order);
-    if (!progress_.timed() || !judge.depends_on_seed()) return;
-    const auto left = progress_.time_left();
-    if (!judge.makespan(plan, model_.scenarios.seed)) return;
-    simulation_ = left - progress_.time_left();
-    const double affordable =
-        settings_.threads * (progress_.time_left() / simulation_) / kFewestEvaluations;
-    model_.scenarios.count =
-        static_cast<int>(std::clamp<double>(affordable, 1, model_.scenarios.count));
   }
 
   void ask_policies() {
@@ -270,7 +253,8 @@ class Portfolio {
     if (!progress_.timed()) return 1;
     const double now = progress_.elapsed();
     const auto entrants = static_cast<double>(entrants_.size() + kIslands);
-    const auto judging = kJudgingScenarios * entrants * simulation_ / settings_.threads;
+    // Twice as long as it should take: threads may have to share cores.
+    const auto judging = 2 * kJudgingScenarios * entrants * simulation_ / settings_.threads;
     const double share = std::clamp(judging / progress_.time_left(), 0.0, kJudgingAtMost);
     return now + (1 - now) * (1 - share);
   }
@@ -381,14 +365,12 @@ class Portfolio {
   }
 
   Error refusal() const {
-    const Entrant* told = nullptr;
+    if (settings_.budget.stop.raised()) return failed("interrupted before there was a plan");
+    std::vector<Refusal> refusals;
     for (const Entrant& entrant : entrants_) {
-      if (entrant.tried.refusal.empty()) continue;
-      told = &entrant;
-      if (entrant.tried.policy == "m_etf") break;  // it looks at memory closest
+      refusals.push_back({entrant.tried.policy, entrant.tried.refusal});
     }
-    if (told != nullptr) return infeasible(told->tried.refusal);
-    return infeasible("no policy made a plan");
+    return why_no_plan(problem_, refusals);
   }
 
   void count_scenarios(AutoResult& result) const {

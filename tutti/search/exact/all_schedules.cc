@@ -13,6 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "tutti/search/exact/in_child.h"
+#include "tutti/search/progress.h"
+
 namespace tutti {
 namespace {
 
@@ -56,27 +59,42 @@ class Program {
     }
     for (size_t i = 0; i < pairs_.size(); ++i) upper[static_cast<size_t>(before(i))] = 1;
     load(columns, lower, upper, objective);
-    if (budget.wall_clock) {
-      const std::string seconds = fmt::format("{}", budget.wall_clock->count() / 1000.0);
+    const Stop stop = Progress(budget).until(1);
+    if (budget.wall_clock) {  // it ends a little later than it is told
+      const std::string seconds = fmt::format("{}", 0.8 * budget.wall_clock->count() / 1000.0);
+      Cbc_setParameter(model_.get(), "timeMode", "elapsed");
       Cbc_setParameter(model_.get(), "seconds", seconds.c_str());
     }
     Cbc_setParameter(model_.get(), "log", "0");
     Cbc_setParameter(model_.get(), "ratioGap", "0");
     Cbc_setParameter(model_.get(), "allowableGap", "0");
-    Cbc_solve(model_.get());
-    if (Cbc_isProvenInfeasible(model_.get()) != 0) {
-      return infeasible("no schedule obeys the constraints");
+    const auto solved = run_in_child([&] { return solve_for(columns); }, stop);
+    if (!solved || solved->size() != kAnswers + static_cast<size_t>(columns)) {
+      return failed("the solver was stopped before it was done; let it run longer");
     }
-    if (Cbc_getObjValue(model_.get()) > 2 * kScale) {
+    if ((*solved)[0] != 0) return infeasible("no schedule obeys the constraints");
+    if ((*solved)[1] > 2 * kScale) {
       return failed("the budget ended before the first schedule was found; allow more");
     }
-    ExactPlan exact = schedule(Cbc_getColSolution(model_.get()));
-    exact.proven = Cbc_isProvenOptimal(model_.get()) != 0;
+    ExactPlan exact = schedule(solved->data() + kAnswers);
+    exact.proven = (*solved)[2] != 0;
     return exact;
   }
 
  private:
   static constexpr double kScale = 1e4;
+  static constexpr size_t kAnswers = 3;
+
+  // Whether it is infeasible, the objective, whether it is optimal, and the columns.
+  std::vector<double> solve_for(int columns) {
+    Cbc_solve(model_.get());
+    std::vector<double> numbers = {static_cast<double>(Cbc_isProvenInfeasible(model_.get())),
+                                   Cbc_getObjValue(model_.get()),
+                                   static_cast<double>(Cbc_isProvenOptimal(model_.get()))};
+    const double* solution = Cbc_getColSolution(model_.get());
+    numbers.insert(numbers.end(), solution, solution + columns);
+    return numbers;
+  }
 
   int x(OpId op, DeviceId device) const { return op.index * devices_ + device.index; }
   int start(OpId op) const { return graph_.size() * devices_ + op.index; }
@@ -345,6 +363,7 @@ Result<ExactPlan> best_schedule(const Problem& problem, const Budget& budget) {
                                      problem.machine.device(device).name,
                                      problem.machine.device(device).slots));
   }
+  if (budget.stop.now()) return failed("it was interrupted; let it run longer");
   return Program(problem).solve(budget);
 }
 

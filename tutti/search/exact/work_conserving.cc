@@ -1,5 +1,7 @@
 #include "tutti/search/exact/work_conserving.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -65,7 +67,9 @@ class Enumeration {
 
   bool out_of_budget() {
     if (++steps_ > most_steps_) stopped_ = true;
-    if (steps_ % 1024 == 0 && stop_.now()) stopped_ = true;
+    // The first plan is there after a few steps for each op, and is waited for.
+    const bool found = best_.makespan != kNever;
+    if (found && steps_ % 1024 == 0 && stop_.now()) stopped_ = true;
     return stopped_;
   }
 
@@ -281,6 +285,12 @@ class Enumeration {
 Result<ExactPlan> best_work_conserving(const Problem& problem, const Budget& budget) {
   const Result<void> fit = require_no_contention(problem);
   if (!fit) return fit.error();
+  constexpr int32_t kMostOps = 1000;  // it goes one level deeper for each, and twice
+  if (problem.graph.size() > kMostOps) {
+    return invalid_input(
+        fmt::format("the exact method takes up to {} ops and this graph has {}; use auto", kMostOps,
+                    problem.graph.size()));
+  }
   ExactPlan exact = Enumeration(problem, budget).run();
   if (exact.plan.placement.empty() && problem.graph.size() > 0) {
     return failed("the budget ended before the first plan was complete; allow more");
