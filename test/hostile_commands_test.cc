@@ -100,6 +100,31 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ReportOfAFolder", {"report", "FOLDER"}},
         Wrong{"ReportOfNoFile", {"report", "/no/such/trace.json"}},
         Wrong{"ReportOfEmptyStandardInput", {"report", "-"}},
+        Wrong{"ExactWithNoise", {"exact", "GRAPH", "-m", "uniform-2", "--noise", "0.1"}},
+        Wrong{"ExactWithTail", {"exact", "GRAPH", "-m", "uniform-2", "--tail-weight", "1"}},
+        Wrong{"ExactWithScenarios", {"exact", "GRAPH", "-m", "uniform-2", "--scenarios", "2"}},
+        Wrong{"BudgetOfHeft",
+              {"plan", "GRAPH", "-m", "uniform-2", "--policy", "heft", "--budget", "1s"}},
+        Wrong{"ScenariosOfExact",
+              {"plan", "GRAPH", "-m", "uniform-2", "--policy", "exact", "--scenarios", "2"}},
+        Wrong{"StateOfHeft",
+              {"plan", "GRAPH", "-m", "uniform-2", "--policy", "heft", "--state", "s.json"}},
+        Wrong{"FromOfLns",
+              {"plan", "GRAPH", "-m", "uniform-2", "--policy", "lns", "--from", "p.json"}},
+        Wrong{"BudgetOfPoliciesThatDoNotSearch",
+              {"compare", "GRAPH", "-m", "uniform-2", "--budget", "1s"}},
+        Wrong{"BudgetOfAGivenPlan",
+              {"explain", "GRAPH", "a", "-m", "uniform-2", "--plan", "p.json", "--budget", "1s"}},
+        Wrong{"PolicyAndPlan",
+              {"explain", "GRAPH", "a", "-m", "uniform-2", "--plan", "p.json", "--policy", "heft"}},
+        Wrong{"BudgetOnline",
+              {"simulate", "GRAPH", "-m", "uniform-2", "--policy", "random", "--online", "--budget",
+               "1s"}},
+        Wrong{"OrderOfTheReleasedModel",
+              {"plan", "GRAPH", "-m", "uniform-2", "--model", "released", "--order", "fifo"}},
+        Wrong{"ManyOps", {"graph", "make", "layered", "--ops", "2000000000"}},
+        Wrong{"ManyOperands",
+              {"graph", "make", "layered", "--ops", "1000000", "--operands", "1000000"}},
         Wrong{"NegativeOps", {"graph", "make", "layered", "--ops", "-5"}},
         Wrong{"HugeOps", {"graph", "make", "layered", "--ops", "99999999999999999999"}},
         Wrong{"NegativeWidth", {"graph", "make", "layered", "--width", "-5"}},
@@ -124,6 +149,19 @@ TEST_F(OtherProblem, IsWarnedOfInOneLine) {
     const Ran noisy = run({command, file, "-m", "uniform-2", "--noise", "0.1", "--plan", plan});
     EXPECT_EQ(noisy.err, warning + "other costs\n");
   }
+}
+
+using State = Cli;
+
+TEST_F(State, OfACompleteSearchIsSaidToBeComplete) {
+  const std::string file = path("graph.json");
+  ASSERT_EQ(run({"graph", "make", "layered", "--ops", "30", "-o", file}).exit_code, 0);
+  const std::vector<std::string> count = {
+      "plan", file, "-m", "uniform-2", "--state", path("s.json"), "--evaluations", "50"};
+  EXPECT_EQ(run(count).err, "");
+  const Ran again = run(count);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("the search is complete"), std::string::npos) << again.err;
 }
 
 using Make = Cli;

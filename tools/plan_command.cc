@@ -40,6 +40,12 @@ Result<void> keep_state(const std::string& path, const Problem& problem, AutoSet
     if (!source) return source.error();
     Result<IslandsState> state = read_state(*source, problem, owner);
     if (!state) return state.error();
+    if (!settings.budget.wall_clock && state->rounds >= kRounds) {
+      fmt::print(stderr,
+                 "tutti: {}: the search is complete, and this is its result again; --budget goes "
+                 "on from it\n",
+                 path);
+    }
     settings.resume = std::move(*state);
   }
   settings.on_round = [path, owner, show = settings.on_round](const IslandsState& state) {
@@ -201,7 +207,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--state", arguments->state,
                       "Keep the state of auto's search in this file, and go on from it if it is "
-                      "there: a search that was killed loses at most one of its rounds");
+                      "there: a search that was killed loses at most one of its rounds, and a "
+                      "--budget is spent on top of those before");
   command->add_option("--from", arguments->from, "A plan that auto starts from, beside the others");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan here; - is standard output");

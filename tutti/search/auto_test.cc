@@ -92,6 +92,21 @@ TEST(Auto, GoesOnFromTheStateOfAnEarlierRun) {
   EXPECT_EQ(plan_to_json(whole.plan, *world.problem), plan_to_json(resumed.plan, *world.problem));
 }
 
+TEST(Auto, SpendsAnotherWallClockOnTheStateOfAnEarlierOne) {
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.wall_clock = std::chrono::milliseconds(100);
+  std::optional<IslandsState> state;
+  settings.on_round = [&](const IslandsState& now) { state = now; };
+  must(plan_auto(*world.problem, settings));
+  ASSERT_TRUE(state);
+  const IslandsState earlier = *state;
+  settings.resume = earlier;
+  must(plan_auto(*world.problem, settings));
+  EXPECT_GT(state->rounds, earlier.rounds);
+  EXPECT_GT(state->evaluations, earlier.evaluations);
+}
+
 TEST(Auto, StartsFromAPlanThatIsGiven) {
   const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
   AutoSettings settings;

@@ -13,6 +13,8 @@
 namespace tutti {
 namespace {
 
+// A wall clock adds its rounds at each call; so many nobody waits for.
+constexpr int64_t kMostRounds = 1'000'000;
 constexpr const char* kFormat = "tutti-search-state";
 
 void write_plan(JsonWriter& json, const char* key, const Plan& plan, double cost) {
@@ -105,7 +107,7 @@ Result<IslandsState> read_state(Source& source, const Problem& problem, const St
         "--evaluations; delete the file to begin anew");
   }
   IslandsState state;
-  state.rounds = static_cast<int>(fields.integer("rounds", {.most = kRounds}));
+  state.rounds = static_cast<int>(fields.integer("rounds", {.most = kMostRounds}));
   state.evaluations = fields.integer("evaluations", {});
   for (const Document& item : fields.items("walks")) {
     Fields walk_fields(item, source.name(), "a walk");

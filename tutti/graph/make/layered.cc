@@ -13,12 +13,19 @@
 #include "tutti/base/random.h"
 #include "tutti/graph/builder.h"
 #include "tutti/graph/limits.h"
+#include "tutti/graph/make/emitter.h"
 
 namespace tutti {
 namespace {
 
 constexpr std::array<std::string_view, 6> kKinds = {"matmul",  "add",       "softmax",
                                                     "reshape", "layernorm", "gelu"};
+
+int32_t layer_width(const LayeredSpec& spec) {
+  if (spec.width > 0) return std::min(spec.width, spec.ops);
+  const auto root = static_cast<int32_t>(std::lround(std::sqrt(static_cast<double>(spec.ops))));
+  return std::clamp(root, 1, 1000);
+}
 
 Result<void> check(const LayeredSpec& spec) {
   if (spec.ops < 1) return invalid_input("a layered graph needs at least 1 op");
@@ -30,13 +37,8 @@ Result<void> check(const LayeredSpec& spec) {
   if (!(spec.flops >= 0 && spec.flops <= kMostFlops / 2)) {
     return invalid_input("the flops of a layered graph are a finite number of at least 0");
   }
-  return {};
-}
-
-int32_t layer_width(const LayeredSpec& spec) {
-  if (spec.width > 0) return std::min(spec.width, spec.ops);
-  const auto root = static_cast<int32_t>(std::lround(std::sqrt(static_cast<double>(spec.ops))));
-  return std::clamp(root, 1, 1000);
+  const double edges_of_an_op = std::min(spec.operands, layer_width(spec));
+  return check_made(static_cast<double>(spec.ops) * (1 + edges_of_an_op));
 }
 
 // Draws from the first `count` values of the layer without repeating one: the first steps of a

@@ -21,7 +21,8 @@ struct LayeredSpec {
 };
 
 // The same graph for the same spec, everywhere. No op reads a value twice. Ops of the first layer
-// read nothing. Fails if a number is negative, not finite, or beyond what graph files may state.
+// read nothing. Fails if a number is negative, not finite, or beyond what graph files may state,
+// or if ops and edges would be more than kMostMade (emitter.h).
 Result<Graph> make_layered(const LayeredSpec& spec);
 
 }  // namespace tutti
