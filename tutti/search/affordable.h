@@ -16,8 +16,9 @@ struct Affordable {
   std::chrono::duration<double> simulation{0};  // how long one takes; 0: it was not measured
 };
 
-// Simulates the plan once, whatever the clock says. As many scenarios as the model asks for, or
-// fewer if the rest of a wall clock would not do for a few hundred evaluations.
+// Simulates the plan once, whatever the clock says, and one that uses all devices. As many
+// scenarios as the model asks for, or fewer if the rest of a wall clock would not do for a few
+// hundred evaluations.
 Affordable affordable_scenarios(const Problem& problem, const SearchModel& model, const Plan& plan,
                                 const Progress& progress, int threads);
 
