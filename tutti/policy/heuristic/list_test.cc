@@ -157,8 +157,7 @@ TEST(MemoryAware, PoliciesSayWhichDeviceLacksHowManyBytes) {
     const Result<Plan> plan = plan_with(policy, *world.problem);
     ASSERT_FALSE(plan) << policy;
     EXPECT_EQ(plan.error().kind, Error::Kind::infeasible);
-    EXPECT_NE(plan.error().message.find("'f', holds 80 B, 20 bytes too few"),
-              std::string::npos)
+    EXPECT_NE(plan.error().message.find("'f', holds 80 B, 20 bytes too few"), std::string::npos)
         << plan.error().message;
   }
 }
