@@ -29,6 +29,11 @@ constexpr double kJudgingAtMost = 0.1;
 // Far from the scenarios of the search, so that the winner is chosen on runs nobody trained on.
 constexpr uint64_t kJudgingSeeds = uint64_t{1} << 32;
 constexpr int kJudgingScenarios = 32;
+// The best of them meet again in more, since the least of many means is partly luck.
+constexpr int kFinalists = 4;
+constexpr int kFinalScenarios = 512;
+// Under a count of simulations, the share of it that the final may add.
+constexpr double kFinalShare = 0.1;
 
 struct Entrant {
   Tried tried;
@@ -254,7 +259,8 @@ class Portfolio {
     const double now = progress_.elapsed();
     const auto entrants = static_cast<double>(entrants_.size() + kIslands);
     // Twice as long as it should take: threads may have to share cores.
-    const auto judging = 2 * kJudgingScenarios * entrants * simulation_ / settings_.threads;
+    const auto simulations = kJudgingScenarios * entrants + kFinalScenarios * kFinalists;
+    const auto judging = 2 * simulations * simulation_ / settings_.threads;
     const double share = std::clamp(judging / progress_.time_left(), 0.0, kJudgingAtMost);
     return now + (1 - now) * (1 - share);
   }
@@ -324,6 +330,46 @@ class Portfolio {
       entrant.candidate->cost = cost_of(makespans[i], fresh);
       entrant.tried.makespan = nanoseconds_of(cost_of(makespans[i], {}));
     }
+    if (judged_on_ == kJudgingScenarios) hold_final(fresh, ranked, std::move(makespans));
+  }
+
+  // The winner is the best of the final; the others keep the figures they left with.
+  void hold_final(const Scenarios& fresh, const std::vector<Entrant*>& ranked,
+                  std::vector<std::vector<double>> makespans) {
+    std::vector<size_t> order;
+    for (size_t i = 0; i < ranked.size(); ++i) {
+      if (ranked[i]->candidate) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return ranked[a]->candidate->cost < ranked[b]->candidate->cost;
+    });
+    if (order.size() > kFinalists) order.resize(kFinalists);
+    std::vector<Entrant*> finalists;
+    std::vector<std::vector<double>> final;
+    for (const size_t i : order) {
+      finalists.push_back(ranked[i]);
+      final.push_back(std::move(makespans[i]));
+    }
+    const int64_t affordable =
+        static_cast<int64_t>(kFinalShare * static_cast<double>(evaluations_)) /
+        std::max<int64_t>(1, static_cast<int64_t>(finalists.size()));
+    const int64_t scenarios =
+        progress_.timed() ? kFinalScenarios : std::min<int64_t>(kFinalScenarios, affordable);
+    for (int64_t i = 0; i < scenarios; ++i) {
+      const uint64_t seed = fresh.seed + static_cast<uint64_t>(kJudgingScenarios + i);
+      if (!judge_in(seed, finalists, final)) break;
+      ++judged_on_;
+    }
+    for (size_t i = 0; i < finalists.size(); ++i) {
+      Entrant& entrant = *finalists[i];
+      if (!entrant.candidate) continue;
+      final[i].resize(static_cast<size_t>(judged_on_));
+      entrant.candidate->cost = cost_of(final[i], fresh);
+      entrant.tried.makespan = nanoseconds_of(cost_of(final[i], {}));
+      if (winner_ == nullptr || entrant.candidate->cost < winner_->candidate->cost) {
+        winner_ = &entrant;
+      }
+    }
   }
 
   // One scenario for all that are still in. False if there was no time for all; the first time, one
@@ -377,14 +423,14 @@ class Portfolio {
     const int asked = settings_.model.scenarios.count;
     result.scenarios = model_.scenarios.count;
     result.judged_on = judged_on_;
-    if (result.scenarios == asked && judged_on_ == kJudgingScenarios) return;
+    if (result.scenarios == asked && judged_on_ >= kJudgingScenarios) return;
     result.shortfall =
         fmt::format("time was short: searched on {} of {} scenarios, judged on {} of {} fresh ones",
                     result.scenarios, asked, judged_on_, kJudgingScenarios);
   }
 
   Result<AutoResult> result() {
-    const Entrant* best = best_of(entrants_);
+    const Entrant* best = winner_ != nullptr ? winner_ : best_of(entrants_);
     if (best == nullptr) return refusal();
     AutoResult result;
     result.plan = best->candidate->plan;
@@ -427,6 +473,7 @@ class Portfolio {
   std::vector<std::optional<Judge>> judges_;  // by thread
   int64_t spent_ = 0;
   std::vector<Entrant> entrants_;
+  const Entrant* winner_ = nullptr;  // of the final, if there was one
 };
 
 }  // namespace
