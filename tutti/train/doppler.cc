@@ -259,7 +259,9 @@ class DopplerTrainer : public Trainer {
       Evaluator evaluator(world.problem(), exercise.judging);
       const auto [begin, end] = part(at % lessons);
       for (size_t k = begin; k < end; ++k) {
-        const Acting acting{.mode = Acting::Mode::sample, .record = &exercise.episodes[k]};
+        const Acting acting{.mode = Acting::Mode::sample,
+                            .select_greedily = !evaluator.judge().depends_on_priority(),
+                            .record = &exercise.episodes[k]};
         auto plan = actor->act(acting, stream(1).split(at / lessons).split(k));
         if (!plan) continue;
         exercise.costs[k] = evaluator.cost(*plan);
@@ -281,7 +283,9 @@ class DopplerTrainer : public Trainer {
                                 how.search_evaluations, stream(2).split(at));
       if (exercise.label.cost == kNoPlan) return;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
+      const Judge judge(world.problem(), settings_.model);
       const Acting acting{.mode = Acting::Mode::follow,
+                          .select_greedily = !judge.depends_on_priority(),
                           .plan = &exercise.label.plan,
                           .record = &exercise.label_episode};
       if (!actor->act(acting, Rng(0))) exercise.label_episode = {};
@@ -372,7 +376,8 @@ class DopplerTrainer : public Trainer {
     for (int i = 0; i < how.repeats; ++i) {
       result = learner_->step(lessons, {.learning_rate = blend(how.learning_rate, share),
                                         .entropy_weight = blend(how.entropy_weight, share),
-                                        .clip_ratio = how.clip_ratio});
+                                        .clip_ratio = how.clip_ratio,
+                                        .learn_select = settings_.model != SimModel::released});
     }
     return result;
   }

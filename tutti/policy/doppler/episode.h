@@ -50,6 +50,9 @@ struct Acting {
     follow,           // as a given plan says
   };
   Mode mode = Mode::greedy;
+  // Which op is next is decided greedily whatever the mode: for simulators that do not look at the
+  // order, where it would only be noise.
+  bool select_greedily = false;
   double select_randomness = 0;
   double place_randomness = 0;
   const Plan* plan = nullptr;  // to follow

@@ -111,6 +111,10 @@ class ResidualActor::Run {
   void push(OpId op) {
     const float score = actor_.encoding_.score[static_cast<size_t>(op.index)];
     double key = -score;
+    if (acting_.select_greedily) {
+      heap_.push({key, score, op});
+      return;
+    }
     if (acting_.mode == Acting::Mode::sample) {
       key = log_sum(log_time_, std::log(-std::log1p(-rng_.uniform())) - score);
     } else if (acting_.mode == Acting::Mode::follow) {
@@ -122,7 +126,7 @@ class ResidualActor::Run {
   OpId pop() {
     const Entry entry = heap_.top();
     heap_.pop();
-    if (acting_.mode == Acting::Mode::sample) log_time_ = entry.key;
+    if (acting_.mode == Acting::Mode::sample && !acting_.select_greedily) log_time_ = entry.key;
     return entry.op;
   }
 
