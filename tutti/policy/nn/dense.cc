@@ -90,6 +90,11 @@ void Dense::apply(const float* x, int rows, float* y) const {
   add(x, rows, y);
 }
 
+void Dense::add_part(const float* x, int rows, int first, int count, float* y) const {
+  const float* weight = weight_.data() + static_cast<size_t>(first) * static_cast<size_t>(out_);
+  multiply_add(x, rows, count, weight, out_, y);
+}
+
 void Dense::add(const float* x, int rows, float* y) const {
   if (!bias_.empty()) {
     for (int row = 0; row < rows; ++row) {

@@ -183,7 +183,9 @@ class TorchLearner : public Learner {
 
 Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
                                               int threads) {
-  auto module = make_residual_module(file, path);
+  const auto network = file.metadata.find("network");
+  const bool published = network != file.metadata.end() && network->second == "published";
+  auto module = published ? make_published_module(file, path) : make_residual_module(file, path);
   if (!module) return module.error();
   int64_t steps = 0;
   if (const auto found = file.metadata.find(kSteps); found != file.metadata.end()) {

@@ -34,6 +34,8 @@ class Module {
 // Fail (invalid_input) if the file is of another network.
 Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
                                                      const std::string& path);
+Result<std::unique_ptr<Module>> make_published_module(const TensorFile& file,
+                                                      const std::string& path);
 
 // What every module needs.
 
