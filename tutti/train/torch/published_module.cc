@@ -10,7 +10,7 @@
 
 #include "tutti/policy/doppler/published_network.h"
 #include "tutti/policy/nn/standardise.h"
-#include "tutti/train/module.h"
+#include "tutti/train/torch/module.h"
 
 namespace tutti {
 namespace {
@@ -432,12 +432,16 @@ class PublishedModule : public Module {
  public:
   explicit PublishedModule(const PublishedShape& shape) : shape_(shape) {}
 
-  Likelihoods forward(const Parameters& parameters, const Lesson& lesson) const override {
+  bool separable() const override { return towers_of(shape_).size() > 1; }
+
+  Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
+                      const Wanted& wanted) const override {
     const Course course = prepare(lesson, shape_);
     Choice select{.likelihood = torch::zeros({course.count()}),
                   .entropy = torch::zeros({course.count()})};
     Choice place = select;
     for (const TowerShape& tower_shape : towers_of(shape_)) {
+      if (!(tower_shape.role == TowerRole::place ? wanted.place : wanted.select)) continue;
       const Tower tower(parameters, tower_shape, course);
       switch (tower_shape.role) {
         case TowerRole::select:
