@@ -14,12 +14,18 @@ namespace {
 using Learned = PublishedShape::Learned;
 
 struct Case {
-  World world;
+  Graph graph;
+  Machine machine;
+  Costs costs;
+  Problem problem;
   PublishedFeatures features;
 
   explicit Case(const char* preset, int ops = 60)
-      : world(must(make_layered({.ops = ops, .width = 8, .seed = 3})), preset),
-        features(published_features(*world.problem)) {}
+      : graph(must(make_layered({.ops = ops, .width = 8, .seed = 3}))),
+        machine(must(make_preset(preset))),
+        costs(must(Costs::build(graph, machine))),
+        problem(must(Problem::make(graph, machine, costs))),
+        features(published_features(problem)) {}
 };
 
 // All weights and biases are random.
@@ -38,8 +44,8 @@ TEST_P(SamePublishedNetwork, GivesTheSameLikelihoodsWithAndWithoutLibtorch) {
   const Case here("mixed-5");
   const TensorFile file = shaken_network(GetParam());
   const auto network = must(PublishedNetwork::load(file, "test"));
-  PublishedActor actor(*here.world.problem, network, here.features);
-  CriticalPathTeacher teacher(*here.world.problem);
+  PublishedActor actor(here.problem, network, here.features);
+  CriticalPathTeacher teacher(here.problem);
   std::vector<Episode> episodes(3);
   Lesson lesson{.published = &here.features};
   for (size_t i = 0; i < episodes.size(); ++i) {
@@ -83,7 +89,7 @@ TEST_P(SamePublishedNetwork, HasTheGradientThatDifferencesShow) {
   shape.steps = std::min(shape.steps, 2);
   TensorFile file = shaken_network(shape);
   const auto network = must(PublishedNetwork::load(file, "test"));
-  PublishedActor actor(*here.world.problem, network, here.features);
+  PublishedActor actor(here.problem, network, here.features);
   Episode episode;
   ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episode}, Rng(1)));
   const Lesson lesson{.published = &here.features, .episodes = {&episode}, .weights = {1}};
@@ -124,7 +130,7 @@ TEST(PublishedLearner, MakesWhatWasRightMoreLikely) {
   const Case here("p100-4", 30);
   const TensorFile file = PublishedNetwork::fresh({.width = 16, .steps = 2}, 1);
   const auto network = must(PublishedNetwork::load(file, "test"));
-  PublishedActor actor(*here.world.problem, network, here.features);
+  PublishedActor actor(here.problem, network, here.features);
   Episode episode;
   ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episode}, Rng(1)));
   const Lesson lesson{.published = &here.features, .episodes = {&episode}, .weights = {1}};
@@ -143,7 +149,7 @@ TEST(PublishedLearner, GivesTheSameBytesWithAnyNumberOfThreads) {
   const Case here("p100-4", 30);
   const TensorFile file = PublishedNetwork::fresh({.width = 16, .steps = 2}, 1);
   const auto network = must(PublishedNetwork::load(file, "test"));
-  PublishedActor actor(*here.world.problem, network, here.features);
+  PublishedActor actor(here.problem, network, here.features);
   std::vector<Episode> episodes(4);
   std::vector<Lesson> lessons;
   for (size_t i = 0; i < episodes.size(); ++i) {
@@ -164,7 +170,7 @@ TEST(PublishedLearner, LeavesAloneWhatItIsNotToLearn) {
   const Case here("p100-4", 30);
   const TensorFile file = PublishedNetwork::fresh({.width = 8, .steps = 1}, 1);
   const auto network = must(PublishedNetwork::load(file, "test"));
-  PublishedActor actor(*here.world.problem, network, here.features);
+  PublishedActor actor(here.problem, network, here.features);
   Episode episode;
   ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episode}, Rng(1)));
   const Lesson lesson{.published = &here.features, .episodes = {&episode}, .weights = {1}};
