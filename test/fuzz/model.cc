@@ -18,8 +18,8 @@ bool fuzz_model(const uint8_t* data, size_t size) {
   const Result<TensorFile> again = read_tensors(written);
   TUTTI_CHECK(again.has_value() && again->tensors == file->tensors &&
               again->metadata == file->metadata);
-  const auto residual = ResidualNetwork::load(*file, "model");
-  const auto published = PublishedNetwork::load(*file, "model");
+  const auto residual = ResidualNetwork::load(*file, "input");
+  const auto published = PublishedNetwork::load(*file, "input");
   if (!residual) expect_refusal(residual.error());
   if (!published) expect_refusal(published.error());
   return residual || published;
