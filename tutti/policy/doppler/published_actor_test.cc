@@ -8,6 +8,7 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
+#include "tutti/policy/doppler/planner.h"
 
 namespace tutti {
 namespace {
@@ -142,6 +143,14 @@ TEST(PublishedActor, TakesTheEarliestStartWherePlaceIsNotLearned) {
     }
     draft.apply(op, device);
   }
+}
+
+TEST(PublishedActor, PlansForWhoeverHasItsModel) {
+  const Case here("mixed-5", {.width = 16, .steps = 2});
+  const auto model =
+      must(DopplerModel::load(PublishedNetwork::fresh({.width = 16, .steps = 2}, 7), "test"));
+  EXPECT_EQ(must(plan_greedily(model, *here.world.problem)).placement,
+            here.actor().act({}, Rng(0))->placement);
 }
 
 }  // namespace
