@@ -1,7 +1,10 @@
 // How long training takes per episode: rollouts, forward and backward passes and the step, on the
 // Llama layer that Doppler's authors released (229 ops, 4 devices).
 //
-//   train_bench residual|published EPISODES_PER_UPDATE UPDATES THREADS
+//   train_bench NETWORK EPISODES_PER_UPDATE UPDATES THREADS
+//
+// NETWORK is residual, published, or a variant of the latter: select, place, joint, every-step.
+// Messages at every step take most of a gigabyte an episode: width 32, and a lesson for each.
 
 #include <fmt/format.h>
 
@@ -63,6 +66,18 @@ class Cast {
   std::vector<std::unique_ptr<Actor>> actors_;
 };
 
+TensorFile fresh_network(const std::string& kind) {
+  using Learned = PublishedShape::Learned;
+  if (kind == "residual") return ResidualNetwork::fresh({}, 1);
+  PublishedShape shape;
+  if (kind == "select") shape.learned = Learned::select;
+  if (kind == "place") shape.learned = Learned::place;
+  if (kind == "joint") shape.learned = Learned::joint;
+  if (kind == "every-step") shape.every_step = true;
+  if (kind == "every-step") shape.width = 32;
+  return PublishedNetwork::fresh(shape, 1);
+}
+
 void run(const std::string& kind, int episodes, int updates, int threads) {
   const char* data = std::getenv("TUTTI_DATA");
   const std::string folder = data != nullptr ? data : "../shared/data";
@@ -74,9 +89,8 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
   const ProblemFeatures features = problem_features(problem);
   const PublishedFeatures published = published_features(problem);
   const SceneFacts facts(problem);
-  const TensorFile fresh =
-      kind == "residual" ? ResidualNetwork::fresh({}, 1) : PublishedNetwork::fresh({}, 1);
-  const auto learner = must(make_learner(fresh, "fresh", threads));
+  const bool every_step = kind == "every-step";
+  const auto learner = must(make_learner(fresh_network(kind), "fresh", threads));
   double make_ms = 0;
   double act_ms = 0;
   double learn_ms = 0;
@@ -97,7 +111,8 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
     });
     act_ms += ms_since(start);
     start = Clock::now();
-    std::vector<Lesson> lessons(static_cast<size_t>(std::min(threads, episodes)));
+    std::vector<Lesson> lessons(
+        static_cast<size_t>(every_step ? episodes : std::min(threads, episodes)));
     for (size_t i = 0; i < records.size(); ++i) {
       Lesson& lesson = lessons[i % lessons.size()];
       lesson.features = &features;
