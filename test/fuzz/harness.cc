@@ -11,6 +11,7 @@ std::span<const Harness> harnesses() {
       {"costs", fuzz_costs},   {"constraints", fuzz_constraints},
       {"plan", fuzz_plan},     {"search_state", fuzz_search_state},
       {"trace", fuzz_trace},   {"comparison", fuzz_comparison},
+      {"model", fuzz_model},
   };
   return kAll;
 }

@@ -356,7 +356,8 @@ class DopplerTrainer : public Trainer {
       const std::vector<float> advantage = advantages(exercise.costs);
       for (size_t l = 0; l < static_cast<size_t>(settings_.lessons_per_problem); ++l) {
         const auto [begin, end] = part(l);
-        Lesson lesson{.features = &exercise.world->features()};
+        Lesson lesson{.features = &exercise.world->features(),
+                      .published = &exercise.world->published_features()};
         for (size_t k = begin; k < end; ++k) {
           if (advantage[k] == 0 || how.gradient_weight == 0) continue;
           lesson.episodes.push_back(&exercise.episodes[k]);

@@ -15,6 +15,7 @@
 
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/features.h"
+#include "tutti/policy/doppler/published_features.h"
 #include "tutti/policy/nn/tensor_file.h"
 
 namespace tutti {
@@ -22,7 +23,8 @@ namespace tutti {
 // Episodes of one problem. Each decision of an episode is made more likely in proportion to the
 // episode's weight, or less likely where that is negative.
 struct Lesson {
-  const ProblemFeatures* features = nullptr;
+  const ProblemFeatures* features = nullptr;     // for the residual network
+  const PublishedFeatures* published = nullptr;  // for the published one
   std::vector<const Episode*> episodes{};
   std::vector<float> weights{};  // by episode
 };

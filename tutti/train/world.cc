@@ -8,7 +8,8 @@ World::World(std::string name, const Problem& problem)
     : name_(std::move(name)),
       problem_(&problem),
       features_(problem_features(problem)),
-      facts_(problem) {}
+      facts_(problem),
+      published_features_(tutti::published_features(problem)) {}
 
 std::unique_ptr<World> World::of(std::string name, const Problem& problem) {
   return std::unique_ptr<World>(new World(std::move(name), problem));

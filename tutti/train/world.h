@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tutti/policy/doppler/features.h"
+#include "tutti/policy/doppler/published_features.h"
 #include "tutti/policy/doppler/scene.h"
 #include "tutti/runtime/sim/sim.h"
 
@@ -29,6 +30,7 @@ class World {
   const Problem& problem() const { return *problem_; }
   const ProblemFeatures& features() const { return features_; }
   const SceneFacts& facts() const { return facts_; }
+  const PublishedFeatures& published_features() const { return published_features_; }
 
  private:
   // What a problem refers to.
@@ -46,6 +48,7 @@ class World {
   const Problem* problem_;
   ProblemFeatures features_;
   SceneFacts facts_;
+  PublishedFeatures published_features_;
 };
 
 }  // namespace tutti

@@ -24,6 +24,10 @@ struct Episode {
   std::vector<float> rows;            // steps x devices x device_features; 0 where not allowed
   std::vector<uint8_t> allowed;       // steps x devices
   std::vector<uint8_t> right_device;  // steps x devices: 1 for what should be chosen
+  // Where a policy chooses op and device at once, the last three have a row of devices for each of
+  // `ready` instead of one for each step, and `right_op` is 1 where any device is right.
+  // By step: the start of the op as told to a network that looks at every step; else empty.
+  std::vector<float> start;
   // Steps x 2: the log-likelihood of what is right, SELECT's and PLACE's, as the actor had it.
   std::vector<float> likelihood;
   // How often the policy's own first choice was among the right ones.
@@ -46,7 +50,7 @@ struct Acting {
   enum class Mode : uint8_t {
     greedy,           // what the network likes best; ties to the lowest id
     sample,           // drawn from the network's distribution
-    random_at_times,  // greedy, but with probability `randomness` any choice
+    random_at_times,  // greedy, but with the probabilities below any choice
     follow,           // as a given plan says
   };
   Mode mode = Mode::greedy;

@@ -6,8 +6,10 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "tutti/policy/doppler/episode.h"
+#include "tutti/policy/doppler/published_network.h"
 #include "tutti/policy/doppler/residual_network.h"
 
 namespace tutti {
@@ -17,12 +19,13 @@ class DopplerModel {
   // Fails (invalid_input) unless the file is a whole model of a network there is.
   static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
 
-  // Keeps references to all of them, and to this model.
+  // Keeps references to all of them, and to this model. Actors of the published network work out
+  // features of their own.
   std::unique_ptr<Actor> actor(const Problem& problem, const ProblemFeatures& features,
                                const SceneFacts& facts) const;
 
  private:
-  ResidualNetwork residual_;
+  std::variant<ResidualNetwork, PublishedNetwork> network_;
 };
 
 }  // namespace tutti

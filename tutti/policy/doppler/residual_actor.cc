@@ -6,45 +6,10 @@
 #include <queue>
 
 #include "tutti/base/check.h"
+#include "tutti/policy/doppler/choice.h"
 
 namespace tutti {
 namespace {
-
-// Which of the weights e^logit a draw hits.
-size_t draw(const std::vector<float>& logits, Rng& rng) {
-  const float most = *std::max_element(logits.begin(), logits.end());
-  double total = 0;
-  for (const float logit : logits) total += std::exp(static_cast<double>(logit - most));
-  double rest = rng.uniform() * total;
-  for (size_t i = 0; i + 1 < logits.size(); ++i) {
-    rest -= std::exp(static_cast<double>(logits[i] - most));
-    if (rest < 0) return i;
-  }
-  return logits.size() - 1;
-}
-
-// log of the share that the right ones have of the sum of e^logit.
-class LogShare {
- public:
-  void add(float logit, bool right) {
-    const double value = logit;
-    if (value > most_) {
-      const double scale = std::exp(most_ - value);
-      total_ *= scale;
-      right_ *= scale;
-      most_ = value;
-    }
-    const double weight = std::exp(value - most_);
-    total_ += weight;
-    if (right) right_ += weight;
-  }
-  float value() const { return static_cast<float>(std::log(right_ / total_)); }
-
- private:
-  double most_ = -std::numeric_limits<double>::infinity();
-  double total_ = 0;
-  double right_ = 0;
-};
 
 // log(e^a + e^b).
 double log_sum(double a, double b) {

@@ -50,27 +50,6 @@ std::vector<Part> parts_of(const ResidualShape& shape) {
   return parts;
 }
 
-Result<int> whole_number(const TensorFile& file, const char* key, int least, int most,
-                         const std::string& path) {
-  const auto found = file.metadata.find(key);
-  if (found == file.metadata.end()) {
-    return invalid_input(fmt::format("{}: the model does not tell its '{}'", path, key));
-  }
-  int number = 0;
-  for (const char c : found->second) {
-    if (c < '0' || c > '9' || number > most) {
-      number = -1;
-      break;
-    }
-    number = number * 10 + (c - '0');
-  }
-  if (number < least || number > most || found->second.empty()) {
-    return invalid_input(fmt::format("{}: the model's '{}' is '{}', not from {} to {}", path, key,
-                                     found->second, least, most));
-  }
-  return number;
-}
-
 float sigmoid(float x) {
   return 1.0F / (1.0F + std::exp(-x));
 }
@@ -161,7 +140,7 @@ Result<ResidualShape> ResidualNetwork::shape_of(const TensorFile& file, const st
       {"rounds", &shape.rounds, 0, 64},          {"one_pass", &one_pass, 0, 1},
       {"device_columns", &device_columns, 0, 1}, {"contention", &contention, 0, 1}};
   for (const Row& row : rows) {
-    const auto number = whole_number(file, row.key, row.least, row.most, path);
+    const auto number = file.number(row.key, row.least, row.most, path);
     if (!number) return number.error();
     *row.target = *number;
   }

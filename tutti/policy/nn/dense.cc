@@ -16,7 +16,48 @@
 namespace tutti {
 namespace {
 
+// to[c][r] = from[r][c], a block at a time, so that both sides stay in the nearest cache.
+void transpose(const float* from, int rows, int columns, float* to) {
+  constexpr int kBlock = 32;
+  const auto row_length = static_cast<size_t>(columns);
+  const auto column_length = static_cast<size_t>(rows);
+  for (int first = 0; first < rows; first += kBlock) {
+    for (int c = 0; c < columns; ++c) {
+      const int end = std::min(rows, first + kBlock);
+      for (int r = first; r < end; ++r) {
+        to[static_cast<size_t>(c) * column_length + static_cast<size_t>(r)] =
+            from[static_cast<size_t>(r) * row_length + static_cast<size_t>(c)];
+      }
+    }
+  }
+}
+
 typedef float Lanes __attribute__((vector_size(4 * kLaneWidth), aligned(4)));
+typedef float TwoLanes __attribute__((vector_size(8 * kLaneWidth), aligned(4)));
+
+// Adds x w to as many columns of up to four rows as fit a vector. Inlined, so that it is compiled
+// for the processor of its caller.
+template <class Vector>
+[[gnu::always_inline]] inline void add_columns(const float* const* x, int rows, int in,
+                                               const float* weight, int out, float* y) {
+  Vector sum0{}, sum1{}, sum2{}, sum3{};
+  for (int k = 0; k < in; ++k, weight += out) {
+    Vector lanes;
+    std::memcpy(&lanes, weight, sizeof lanes);
+    sum0 += x[0][k] * lanes;
+    sum1 += x[1][k] * lanes;
+    sum2 += x[2][k] * lanes;
+    sum3 += x[3][k] * lanes;
+  }
+  const Vector sums[] = {sum0, sum1, sum2, sum3};
+  for (int i = 0; i < rows; ++i) {
+    float* target = y + static_cast<size_t>(i) * static_cast<size_t>(out);
+    Vector lanes;
+    std::memcpy(&lanes, target, sizeof lanes);
+    lanes += sums[i];
+    std::memcpy(target, &lanes, sizeof lanes);
+  }
+}
 
 }  // namespace
 
@@ -29,26 +70,12 @@ void multiply_add(const float* x, int rows, int in, const float* w, int out, flo
     for (int i = 0; i < kRows; ++i) {
       xr[i] = x + static_cast<size_t>(row + std::min(i, count - 1)) * static_cast<size_t>(in);
     }
-    for (int column = 0; column < out; column += kLaneWidth) {
-      Lanes sum0{}, sum1{}, sum2{}, sum3{};
-      const float* weight = w + column;
-      for (int k = 0; k < in; ++k, weight += out) {
-        Lanes lanes;
-        std::memcpy(&lanes, weight, sizeof lanes);
-        sum0 += xr[0][k] * lanes;
-        sum1 += xr[1][k] * lanes;
-        sum2 += xr[2][k] * lanes;
-        sum3 += xr[3][k] * lanes;
-      }
-      const Lanes sums[kRows] = {sum0, sum1, sum2, sum3};
-      for (int i = 0; i < count; ++i) {
-        float* target = y + static_cast<size_t>(row + i) * static_cast<size_t>(out) + column;
-        Lanes lanes;
-        std::memcpy(&lanes, target, sizeof lanes);
-        lanes += sums[i];
-        std::memcpy(target, &lanes, sizeof lanes);
-      }
+    float* target = y + static_cast<size_t>(row) * static_cast<size_t>(out);
+    int column = 0;
+    for (; column + 2 * kLaneWidth <= out; column += 2 * kLaneWidth) {
+      add_columns<TwoLanes>(xr, count, in, w + column, out, target + column);
     }
+    if (column < out) add_columns<Lanes>(xr, count, in, w + column, out, target + column);
   }
 }
 
@@ -66,13 +93,7 @@ Result<Dense> Dense::load(const TensorFile& file, const std::string& name, int i
   const auto weight = file.find(name + ".weight", {out, in}, path);
   if (!weight) return weight.error();
   layer.weight_.resize(static_cast<size_t>(in) * static_cast<size_t>(out));
-  for (int o = 0; o < out; ++o) {
-    for (int i = 0; i < in; ++i) {
-      layer.weight_[static_cast<size_t>(i) * static_cast<size_t>(out) + static_cast<size_t>(o)] =
-          (*weight)
-              ->data[static_cast<size_t>(o) * static_cast<size_t>(in) + static_cast<size_t>(i)];
-    }
-  }
+  transpose((*weight)->data.data(), out, in, layer.weight_.data());
   if (bias == Bias::no) return layer;
   const auto shift = file.find(name + ".bias", {out}, path);
   if (!shift) return shift.error();
@@ -88,6 +109,11 @@ void Dense::apply(const float* x, int rows, float* y) const {
   const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(out_);
   std::fill(y, y + count, 0.0F);
   add(x, rows, y);
+}
+
+void Dense::add_part(const float* x, int rows, int first, int count, float* y) const {
+  const float* weight = weight_.data() + static_cast<size_t>(first) * static_cast<size_t>(out_);
+  multiply_add(x, rows, count, weight, out_, y);
 }
 
 void Dense::add(const float* x, int rows, float* y) const {

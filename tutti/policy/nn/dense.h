@@ -43,6 +43,10 @@ class Dense {
   // y = W x + b for each row. `add` keeps what is in y.
   void apply(const float* x, int rows, float* y) const;
   void add(const float* x, int rows, float* y) const;
+  // y += what the inputs [first, first + count) add, x being rows of just those. Requires that out
+  // is a multiple of kLaneWidth.
+  void add_part(const float* x, int rows, int first, int count, float* y) const;
+  const std::vector<float>& bias() const { return bias_; }
 
  private:
   int in_ = 0;

@@ -152,6 +152,27 @@ Result<const Tensor*> TensorFile::find(const std::string& name, const std::vecto
   return &found->second;
 }
 
+Result<int> TensorFile::number(const std::string& key, int least, int most,
+                               const std::string& file) const {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) {
+    return invalid_input(fmt::format("{}: the model does not tell its '{}'", file, key));
+  }
+  int value = found->second.empty() ? -1 : 0;
+  for (const char c : found->second) {
+    if (c < '0' || c > '9' || value > most) {
+      value = -1;
+      break;
+    }
+    value = value * 10 + (c - '0');
+  }
+  if (value < least || value > most) {
+    return invalid_input(fmt::format("{}: the model's '{}' is '{}', not from {} to {}", file, key,
+                                     found->second, least, most));
+  }
+  return value;
+}
+
 Result<TensorFile> read_tensors(Source& source) {
   Result<std::string> bytes = source.read_all(kLargestTensorFile);
   if (!bytes) return bytes.error();

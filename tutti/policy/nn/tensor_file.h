@@ -28,6 +28,8 @@ struct TensorFile {
   // Fails (invalid_input) unless there is a tensor of that name and shape, naming `file`.
   Result<const Tensor*> find(const std::string& name, const std::vector<int64_t>& shape,
                              const std::string& file) const;
+  // Fails (invalid_input) unless the metadata tell a whole number from `least` to `most`.
+  Result<int> number(const std::string& key, int least, int most, const std::string& file) const;
 };
 
 // A model of ours takes less than a hundredth of it.

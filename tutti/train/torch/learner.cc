@@ -1,5 +1,7 @@
 #include "tutti/train/learner.h"
 
+#include <dlfcn.h>
+
 #include <cmath>
 
 #include "tutti/base/parallel.h"
@@ -26,11 +28,44 @@ Tensor from_torch(const torch::Tensor& tensor) {
   return {.shape = flat.sizes().vec(), .data = {data, data + flat.numel()}};
 }
 
+// Lessons go side by side, each on one thread. libtorch cannot tell its BLAS so; if that is
+// OpenBLAS, we can. Without, every product would wait for threads that are busy.
+void use_one_thread_each() {
+  at::set_num_threads(1);
+  using SetThreads = void (*)(int);
+  void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+  if (symbol != nullptr) reinterpret_cast<SetThreads>(symbol)(1);
+}
+
+// One step of Adam for a whole tensor, in one pass over memory.
+struct AdamStep {
+  double scale;  // of the gradient
+  double learning_rate;
+  double first_share;
+  double second_share;
+
+  void apply(const float* gradient, int64_t count, float* first, float* second,
+             float* parameter) const {
+    const auto rate = static_cast<float>(learning_rate / first_share);
+    const auto spread_scale = static_cast<float>(1 / second_share);
+    const auto gradient_scale = static_cast<float>(scale);
+    constexpr auto kFirst = static_cast<float>(kFirstDecay);
+    constexpr auto kSecond = static_cast<float>(kSecondDecay);
+    for (int64_t i = 0; i < count; ++i) {
+      const float g = gradient[i] * gradient_scale;
+      first[i] = kFirst * first[i] + (1 - kFirst) * g;
+      second[i] = kSecond * second[i] + (1 - kSecond) * g * g;
+      parameter[i] -=
+          rate * first[i] / (std::sqrt(second[i] * spread_scale) + static_cast<float>(kEpsilon));
+    }
+  }
+};
+
 class TorchLearner : public Learner {
  public:
   TorchLearner(const TensorFile& file, std::unique_ptr<Module> module, int64_t steps, int threads)
       : module_(std::move(module)), metadata_(file.metadata), steps_(steps), threads_(threads) {
-    at::set_num_threads(1);  // lessons go side by side, each on one thread
+    use_one_thread_each();
     metadata_.erase(kSteps);
     for (const auto& [name, tensor] : file.tensors) {
       if (name.starts_with("adam.")) continue;
@@ -41,32 +76,36 @@ class TorchLearner : public Learner {
   }
 
   StepResult step(std::span<const Lesson> lessons, const StepOptions& options) override {
-    std::vector<Part> parts(lessons.size());
-    parallel_for(static_cast<int>(lessons.size()), threads_, [&](int index, int) {
+    const std::vector<Wanted> ways = ways_of(options);
+    std::vector<Part> parts(lessons.size() * ways.size());
+    parallel_for(static_cast<int>(parts.size()), threads_, [&](int index, int) {
       const auto at = static_cast<size_t>(index);
-      parts[at] = gradient(lessons[at], options);
+      parts[at] = gradient(lessons[at / ways.size()], ways[at % ways.size()], options);
     });
     StepResult result;
-    std::vector<torch::Tensor> sum;
+    std::vector<torch::Tensor> sum(parameters_.size());
     const double share = 1.0 / static_cast<double>(lessons.size());
     for (const Part& part : parts) {
       result.loss += share * part.result.loss;
       result.select_entropy += share * part.result.select_entropy;
       result.place_entropy += share * part.result.place_entropy;
       for (size_t i = 0; i < part.gradient.size(); ++i) {
-        if (sum.size() <= i) {
-          sum.push_back(part.gradient[i] * share);
+        if (!part.gradient[i].defined()) continue;
+        if (sum[i].defined()) {
+          sum[i].add_(part.gradient[i]);
         } else {
-          sum[i].add_(part.gradient[i], share);
+          sum[i] = part.gradient[i].contiguous();
         }
       }
     }
     double squares = 0;
-    for (const torch::Tensor& gradient : sum) squares += gradient.pow(2).sum().item<double>();
+    for (const torch::Tensor& gradient : sum) {
+      if (gradient.defined()) squares += std::pow(share * gradient.norm().item<double>(), 2);
+    }
     result.gradient_norm = std::sqrt(squares);
-    double scale = 1;
+    double scale = share;
     if (options.clip_norm > 0 && result.gradient_norm > options.clip_norm) {
-      scale = options.clip_norm / result.gradient_norm;
+      scale *= options.clip_norm / result.gradient_norm;
     }
     if (std::isfinite(squares)) descend(sum, scale, options.learning_rate);
     return result;
@@ -74,7 +113,7 @@ class TorchLearner : public Learner {
 
   std::vector<float> log_likelihoods(const Lesson& lesson) override {
     const torch::NoGradGuard guard;
-    const Likelihoods found = module_->forward(parameters_, lesson);
+    const Likelihoods found = module_->forward(parameters_, lesson, {});
     const torch::Tensor both = torch::stack({found.select, found.place}, -1).contiguous();
     const float* data = both.data_ptr<float>();
     return {data, data + both.numel()};
@@ -100,7 +139,7 @@ class TorchLearner : public Learner {
 
  private:
   struct Part {
-    std::vector<torch::Tensor> gradient;
+    std::vector<torch::Tensor> gradient{};  // by parameter; undefined where there is none
     StepResult result;
   };
 
@@ -120,8 +159,15 @@ class TorchLearner : public Learner {
     return torch::stack(all);
   }
 
-  Part gradient(const Lesson& lesson, const StepOptions& options) const {
-    const Likelihoods found = module_->forward(parameters_, lesson);
+  // Policies that share no parameters learn side by side.
+  std::vector<Wanted> ways_of(const StepOptions& options) const {
+    const Wanted all{.select = options.learn_select, .place = options.learn_place};
+    if (!module_->separable() || !all.select || !all.place) return {all};
+    return {{.select = true, .place = false}, {.select = false, .place = true}};
+  }
+
+  Part gradient(const Lesson& lesson, const Wanted& wanted, const StepOptions& options) const {
+    const Likelihoods found = module_->forward(parameters_, lesson, wanted);
     const torch::Tensor weights = view_of(lesson.weights, {found.select.size(0), 1});
     // Weights apart, every decision counts the same, whatever the length of the episode.
     torch::Tensor before;  // episodes x steps x 2
@@ -133,19 +179,18 @@ class TorchLearner : public Learner {
       return torch::min(weights * ratio, weights * clipped).mean();
     };
     torch::Tensor loss = torch::zeros({});
-    if (options.learn_select) {
+    if (wanted.select) {
       loss = loss - gain(found.select, 0) - options.entropy_weight * found.select_entropy.mean();
     }
-    if (options.learn_place) {
+    if (wanted.place) {
       loss = loss - gain(found.place, 1) - options.entropy_weight * found.place_entropy.mean();
     }
-    std::vector<torch::Tensor> leaves;
-    for (const auto& [name, tensor] : parameters_) leaves.push_back(tensor);
     Part part;
-    part.gradient = torch::autograd::grad({loss}, leaves, {}, /*retain_graph=*/false,
-                                          /*create_graph=*/false, /*allow_unused=*/true);
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (!part.gradient[i].defined()) part.gradient[i] = torch::zeros_like(leaves[i]);
+    if (loss.requires_grad()) {
+      std::vector<torch::Tensor> leaves;
+      for (const auto& [name, tensor] : parameters_) leaves.push_back(tensor);
+      part.gradient = torch::autograd::grad({loss}, leaves, {}, /*retain_graph=*/false,
+                                            /*create_graph=*/false, /*allow_unused=*/true);
     }
     part.result = {.loss = loss.item<double>(),
                    .select_entropy = found.select_entropy.mean().item<double>(),
@@ -158,16 +203,17 @@ class TorchLearner : public Learner {
     ++steps_;
     const double first_share = 1 - std::pow(kFirstDecay, static_cast<double>(steps_));
     const double second_share = 1 - std::pow(kSecondDecay, static_cast<double>(steps_));
-    size_t i = 0;
-    for (auto& [name, parameter] : parameters_) {
-      const torch::Tensor g = gradient[i++] * scale;
-      torch::Tensor& first = first_[name];
-      torch::Tensor& second = second_[name];
-      first.mul_(kFirstDecay).add_(g, 1 - kFirstDecay);
-      second.mul_(kSecondDecay).addcmul_(g, g, 1 - kSecondDecay);
-      const torch::Tensor spread = (second / second_share).sqrt_().add_(kEpsilon);
-      parameter.addcdiv_(first, spread, -learning_rate / first_share);
-    }
+    const AdamStep adam{scale, learning_rate, first_share, second_share};
+    std::vector<std::string> names;
+    for (const auto& [name, parameter] : parameters_) names.push_back(name);
+    parallel_for(static_cast<int>(names.size()), threads_, [&](int index, int) {
+      const auto at = static_cast<size_t>(index);
+      const std::string& name = names[at];
+      const torch::Tensor g =
+          gradient[at].defined() ? gradient[at] : torch::zeros_like(parameters_.at(name));
+      adam.apply(g.data_ptr<float>(), g.numel(), first_.at(name).data_ptr<float>(),
+                 second_.at(name).data_ptr<float>(), parameters_.at(name).data_ptr<float>());
+    });
   }
 
   std::unique_ptr<Module> module_;
@@ -183,7 +229,9 @@ class TorchLearner : public Learner {
 
 Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
                                               int threads) {
-  auto module = make_residual_module(file, path);
+  const auto network = file.metadata.find("network");
+  const bool published = network != file.metadata.end() && network->second == "published";
+  auto module = published ? make_published_module(file, path) : make_residual_module(file, path);
   if (!module) return module.error();
   int64_t steps = 0;
   if (const auto found = file.metadata.find(kSteps); found != file.metadata.end()) {

@@ -25,15 +25,26 @@ struct Likelihoods {
   torch::Tensor place_entropy;
 };
 
+// What forward is asked for; the rest may be zeros.
+struct Wanted {
+  bool select = true;
+  bool place = true;
+};
+
 class Module {
  public:
   virtual ~Module() = default;
-  virtual Likelihoods forward(const Parameters& parameters, const Lesson& lesson) const = 0;
+  virtual Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
+                              const Wanted& wanted) const = 0;
+  // Whether SELECT and PLACE share no parameters.
+  virtual bool separable() const = 0;
 };
 
 // Fail (invalid_input) if the file is of another network.
 Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
                                                      const std::string& path);
+Result<std::unique_ptr<Module>> make_published_module(const TensorFile& file,
+                                                      const std::string& path);
 
 // What every module needs.
 

@@ -18,7 +18,10 @@ class ResidualModule : public Module {
     sees_ = view_of(sees, {kDeviceFeatures}).clone();
   }
 
-  Likelihoods forward(const Parameters& parameters, const Lesson& lesson) const override {
+  bool separable() const override { return false; }
+
+  Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
+                      const Wanted& /*wanted*/) const override {
     const Decisions decisions = gather_decisions(lesson);
     const torch::Tensor state = encode(parameters, *lesson.features);
     const Choice select = choose(scores(parameters, *lesson.features, state)

@@ -1,0 +1,28 @@
+#include "test/fuzz/harness.h"
+#include "test/fuzz/promises.h"
+#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/nn/tensor_file.h"
+
+namespace tutti::fuzz {
+
+// What is taken can be written and read again. Taken means: a network there is.
+bool fuzz_model(const uint8_t* data, size_t size) {
+  Source source = source_of(data, size);
+  const Result<TensorFile> file = read_tensors(source);
+  if (!file) {
+    expect_refusal(file.error());
+    return false;
+  }
+  Source written = Source::from_text("written", tensors_to_bytes(*file));
+  const Result<TensorFile> again = read_tensors(written);
+  TUTTI_CHECK(again.has_value() && again->tensors == file->tensors &&
+              again->metadata == file->metadata);
+  const auto residual = ResidualNetwork::load(*file, "input");
+  const auto published = PublishedNetwork::load(*file, "input");
+  if (!residual) expect_refusal(residual.error());
+  if (!published) expect_refusal(published.error());
+  return residual || published;
+}
+
+}  // namespace tutti::fuzz
