@@ -1,23 +1,21 @@
 // tutti-train: what `tutti train` starts. Learns to place and order ops in simulation.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <cstdio>
+#include <exception>
+#include <memory>
 
 #include "tools/inputs.h"
 #include "tools/search_options.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
-#include "tutti/policy/doppler/model.h"
-#include "tutti/train/doppler.h"
+#include "tutti/policy/doppler/general.h"
+#include "tutti/train/configuration.h"
+#include "tutti/train/run.h"
 
 namespace tutti {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct TrainArguments {
   std::vector<std::string> graphs;
@@ -28,35 +26,91 @@ struct TrainArguments {
   std::string folder;
   std::string from;
   std::string config = "default";
-  int64_t episodes = 20'000;
-  int problems = 8;
-  int samples = 8;
-  int lessons = 1;
-  int64_t search = 100;
-  double label_weight = 1;
-  double gradient_weight = 1;
-  double first_rate = 1e-3;
-  double last_rate = 1e-4;
-  double entropy = 0;
-  int most_ops = 200;
+  std::string teacher;
+  std::optional<int64_t> imitation;
+  std::optional<int64_t> episodes;
+  std::optional<int> problems;
+  std::optional<int> samples;
+  std::optional<int> lessons;
+  std::optional<int> scenarios;
+  std::optional<int64_t> search;
+  std::optional<double> label_weight;
+  std::optional<double> gradient_weight;
+  std::optional<double> first_rate;
+  std::optional<double> last_rate;
+  std::optional<double> entropy;
+  std::optional<double> clip_ratio;
+  std::optional<int> repeats;
+  std::optional<int> most_ops;
 };
 
-Result<TensorFile> load_tensors(const std::string& path) {
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  return read_tensors(*source);
+template <class T>
+void override(const std::optional<T>& given, T& setting) {
+  if (given) setting = *given;
 }
 
-std::string log_line(const UpdateReport& report, double seconds) {
-  JsonWriter json(0);
-  json.open_object().field("update", report.update).field("episodes", report.episodes);
-  json.field("stage", report.stage).field("seconds", seconds);
-  json.field("mean_ratio", report.mean_ratio).field("best_ratio", report.best_ratio);
-  json.field("label_ratio", report.label_ratio).field("match", report.match);
-  json.field("loss", report.step.loss).field("select_entropy", report.step.select_entropy);
-  json.field("place_entropy", report.step.place_entropy);
-  json.field("gradient_norm", report.step.gradient_norm).close_object();
-  return json.text() + "\n";
+// What the flags say goes before what the configuration says; of the stages, to the last.
+void apply_flags(const TrainArguments& arguments, TrainSettings& settings) {
+  override(arguments.problems, settings.problems_per_update);
+  override(arguments.samples, settings.episodes_per_problem);
+  override(arguments.lessons, settings.lessons_per_problem);
+  override(arguments.scenarios, settings.scenarios);
+  override(arguments.most_ops, settings.curriculum.most_ops);
+  StageSettings& stage = settings.stages.back();
+  override(arguments.search, stage.search_evaluations);
+  override(arguments.label_weight, stage.label_weight);
+  override(arguments.gradient_weight, stage.gradient_weight);
+  override(arguments.first_rate, stage.learning_rate.first);
+  override(arguments.last_rate, stage.learning_rate.last);
+  override(arguments.entropy, stage.entropy_weight.first);
+  override(arguments.clip_ratio, stage.clip_ratio);
+  override(arguments.repeats, stage.repeats);
+  settings.teacher = arguments.teacher;
+  settings.threads = arguments.common.thread_count();
+}
+
+// A line now and then: on a terminal every second, in a pipe at each check.
+class Progress {
+ public:
+  void show(const UpdateReport& report, double seconds) {
+    mean_ += report.mean_ratio;
+    best_ += report.best_ratio;
+    ++count_;
+    const bool due = shows_progress() && seconds - shown_ >= 1;
+    if (!report.greedy_ratio && !due) return;
+    shown_ = seconds;
+    fmt::print(stderr,
+               "{}stage {}, {} episodes, {:.0f} per s: mean {:.4f} of the teacher's, best {:.4f}, "
+               "label {:.4f}, match {:.1f} %, entropy {:.2f} and {:.2f}{}{}",
+               shows_progress() ? "\r\033[K" : "", report.stage + 1, report.episodes,
+               static_cast<double>(report.episodes - first_.value_or(0)) / std::max(1e-3, seconds),
+               mean_ / count_, best_ / count_, report.label_ratio, 100 * report.match,
+               report.step.select_entropy, report.step.place_entropy,
+               report.greedy_ratio ? fmt::format(", greedy {:.4f}", *report.greedy_ratio) : "",
+               report.greedy_ratio || !shows_progress() ? "\n" : "");
+    mean_ = best_ = 0;
+    count_ = 0;
+  }
+  void begin_at(int64_t episodes) {
+    if (!first_) first_ = episodes;
+  }
+
+ private:
+  double mean_ = 0;
+  double best_ = 0;
+  double count_ = 0;
+  double shown_ = 0;
+  std::optional<int64_t> first_;
+};
+
+Result<TensorFile> load_start(const std::string& from) {
+  if (from == "general") {
+    Source source = Source::from_text("general", std::string(general_model_bytes()));
+    return read_tensors(source);
+  }
+  Result<Source> source = Source::open(from);
+  if (!source) return source.error();
+  return read_tensors(*source);
 }
 
 Result<void> train(const TrainArguments& arguments) {
@@ -72,81 +126,86 @@ Result<void> train(const TrainArguments& arguments) {
     owned.push_back(World::of(graph, *loaded.back().problem));
     worlds.push_back(owned.back().get());
   }
-  TrainSettings settings;
-  settings.stages = {{.kind = StageSettings::Kind::simulate,
-                      .episodes = arguments.episodes,
-                      .learning_rate = {arguments.first_rate, arguments.last_rate},
-                      .entropy_weight = {arguments.entropy, 0},
-                      .label_weight = arguments.label_weight,
-                      .gradient_weight = arguments.gradient_weight,
-                      .search_evaluations = arguments.search}};
-  settings.problems_per_update = arguments.problems;
-  settings.episodes_per_problem = arguments.samples;
-  settings.lessons_per_problem = arguments.lessons;
-  settings.curriculum.most_ops = arguments.most_ops;
-  settings.model = arguments.model.sim_model();
-  settings.seed = arguments.common.seed;
-  settings.threads = arguments.common.thread_count();
-
-  std::filesystem::create_directories(arguments.folder);
-  const std::string kept = arguments.folder + "/checkpoint.safetensors";
-  const ResidualShape shape{.one_pass = arguments.config == "one-pass",
-                            .estimate = settings.model == SimModel::released
-                                            ? Estimate::without_contention
-                                            : Estimate::with_contention};
-  TensorFile start = ResidualNetwork::fresh(shape, settings.seed);
+  auto made = configuration({.name = arguments.config,
+                             .drawn = worlds.empty(),
+                             .model = arguments.model.sim_model(),
+                             .seed = arguments.common.seed,
+                             .imitation = arguments.imitation,
+                             .episodes = arguments.episodes});
+  if (!made) return made.error();
+  apply_flags(arguments, made->settings);
   std::string path = "a fresh network";
-  if (std::filesystem::exists(kept)) {
-    auto file = load_tensors(kept);
+  if (!arguments.from.empty()) {
+    auto file = load_start(arguments.from);
     if (!file) return file.error();
-    start = std::move(*file);
-    path = kept;
-  } else if (!arguments.from.empty()) {
-    auto file = load_tensors(arguments.from);
-    if (!file) return file.error();
-    start = std::move(*file);
+    made->network = std::move(*file);
     path = arguments.from;
   }
-  auto trainer = Trainer::make(start, path, settings, worlds);
-  if (!trainer) return trainer.error();
-  const auto begin = Clock::now();
-  const auto budget = arguments.budget.to_budget().wall_clock;
-  std::ofstream log(arguments.folder + "/log.jsonl", std::ios::app);
-  UpdateReport sum;
-  int in_sum = 0;
-  auto saved = begin;
-  while (!(*trainer)->done()) {
-    const UpdateReport report = (*trainer)->update();
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    log << log_line(report, seconds);
-    sum.mean_ratio += report.mean_ratio;
-    sum.best_ratio += report.best_ratio;
-    sum.label_ratio += report.label_ratio;
-    sum.match += report.match;
-    ++in_sum;
-    const bool out_of_time = budget && Clock::now() - begin >= *budget;
-    if (report.update % 50 == 0 || out_of_time || (*trainer)->done()) {
-      fmt::print(
-          stderr,
-          "update {} episodes {} {:.0f} s: mean {:.4f} best {:.4f} label {:.4f} match {:.3f} "
-          "entropy {:.2f} {:.2f} gradient {:.2f} greedy {:.4f}\n",
-          report.update, report.episodes, seconds, sum.mean_ratio / in_sum, sum.best_ratio / in_sum,
-          sum.label_ratio / in_sum, sum.match / in_sum, report.step.select_entropy,
-          report.step.place_entropy, report.step.gradient_norm, (*trainer)->greedy_ratio(200));
-      sum = {};
-      in_sum = 0;
-    }
-    if (out_of_time || (*trainer)->done() || Clock::now() - saved > std::chrono::seconds(20)) {
-      saved = Clock::now();
-      if (auto done = write_file(kept, tensors_to_bytes((*trainer)->checkpoint())); !done) {
-        return done;
-      }
-      const std::string model = arguments.folder + "/model.safetensors";
-      if (auto done = write_file(model, tensors_to_bytes((*trainer)->model())); !done) return done;
-    }
-    if (out_of_time) break;
-  }
-  return {};
+  const Budget budget = arguments.budget.to_budget();
+  RunSettings run{.folder = arguments.folder, .stop = budget.stop};
+  if (budget.wall_clock) run.stop = run.stop.by(Stop::Clock::now() + *budget.wall_clock);
+  auto progress = std::make_shared<Progress>();
+  const int64_t each =
+      static_cast<int64_t>(made->settings.episodes_per_problem) *
+      (worlds.empty() ? made->settings.problems_per_update : static_cast<int64_t>(worlds.size()));
+  run.on_update = [progress, each](const UpdateReport& report, double seconds) {
+    progress->begin_at(report.episodes - each);
+    progress->show(report, seconds);
+  };
+  return train_in_folder(made->network, path, made->settings, worlds, run);
+}
+
+void add_doppler(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App& doppler =
+      *app.add_subcommand("doppler", "SELECT and PLACE, as in Doppler, by episodes in simulation");
+  doppler.add_option("graphs", arguments->graphs,
+                     "Graphs to learn; none: problems drawn from the curriculum");
+  arguments->inputs.add_rest_to(doppler);
+  arguments->model.add_to(doppler);
+  arguments->common.add_to(doppler);
+  arguments->budget.add_budget_to(doppler);
+  doppler
+      .add_option("-o,--out", arguments->folder,
+                  "Folder for checkpoint, model and log; what is there is gone on with")
+      ->required();
+  doppler.add_option("--from", arguments->from,
+                     "A model to begin with; \"general\" is the one that comes with tutti");
+  doppler.add_option("--config", arguments->config,
+                     fmt::format("{}", fmt::join(configuration_names(), ", ")));
+  doppler.add_option(
+      "--teacher", arguments->teacher,
+      "Policy that the first stage imitates; without it: critical path with its ties");
+  doppler.add_option("--imitation", arguments->imitation, "Episodes of the first stage")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+  doppler.add_option("--episodes", arguments->episodes, "Episodes of the second stage")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+  const auto count = CLI::Range(1, 1 << 20);
+  doppler.add_option("--problems", arguments->problems, "Problems of an update")->check(count);
+  doppler.add_option("--samples", arguments->samples, "Episodes of a problem in an update")
+      ->check(count);
+  doppler.add_option("--lessons", arguments->lessons, "Lessons that a problem's episodes make")
+      ->check(count);
+  doppler.add_option("--scenarios", arguments->scenarios, "Scenarios an episode is judged on")
+      ->check(count);
+  doppler.add_option("--search", arguments->search, "Simulations to improve a label in an update")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+  const auto share = CLI::Range(0.0, 1e6);
+  doppler.add_option("--label-weight", arguments->label_weight, "Of self-labels")->check(share);
+  doppler.add_option("--gradient-weight", arguments->gradient_weight, "Of the policy gradient")
+      ->check(share);
+  doppler.add_option("--first-rate", arguments->first_rate, "Learning rate at first")->check(share);
+  doppler.add_option("--last-rate", arguments->last_rate, "Learning rate at last")->check(share);
+  doppler.add_option("--entropy", arguments->entropy, "Entropy weight at first")->check(share);
+  doppler.add_option("--clip-ratio", arguments->clip_ratio, "Proximal clipping; 0: none")
+      ->check(share);
+  doppler.add_option("--repeats", arguments->repeats, "Steps on the same episodes")->check(count);
+  doppler.add_option("--most-ops", arguments->most_ops, "Largest graph that is drawn")
+      ->check(count);
+  doppler.callback([arguments, &exit_code] {
+    const Result<void> done = train(*arguments);
+    if (!done) exit_code = report(done.error());
+  });
 }
 
 }  // namespace
@@ -155,30 +214,17 @@ Result<void> train(const TrainArguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app{"Learns to place and order ops, in simulation.", "tutti train"};
   app.require_subcommand(1);
-  auto arguments = std::make_shared<tutti::TrainArguments>();
-  CLI::App& doppler = *app.add_subcommand("doppler", "SELECT and PLACE, as in Doppler");
-  doppler.add_option("graphs", arguments->graphs,
-                     "Graphs to learn; none: problems of the curriculum");
-  arguments->inputs.add_rest_to(doppler);
-  arguments->model.add_to(doppler);
-  arguments->common.add_to(doppler);
-  arguments->budget.add_to(doppler);
-  doppler.add_option("-o,--out", arguments->folder, "Folder for checkpoint, model and log")
-      ->required();
-  doppler.add_option("--from", arguments->from, "A model to start from");
-  doppler.add_option("--config", arguments->config, "default or one-pass");
-  doppler.add_option("--episodes", arguments->episodes, "Episodes to learn from");
-  doppler.add_option("--problems", arguments->problems, "Problems of an update");
-  doppler.add_option("--samples", arguments->samples, "Episodes of a problem in an update");
-  doppler.add_option("--lessons", arguments->lessons, "Lessons a problem's episodes make");
-  doppler.add_option("--search", arguments->search, "Simulations to improve the best episode");
-  doppler.add_option("--label-weight", arguments->label_weight, "Of self-labels");
-  doppler.add_option("--gradient-weight", arguments->gradient_weight, "Of the policy gradient");
-  doppler.add_option("--first-rate", arguments->first_rate, "Learning rate at the start");
-  doppler.add_option("--last-rate", arguments->last_rate, "Learning rate at the end");
-  doppler.add_option("--entropy", arguments->entropy, "Entropy weight at the start");
-  doppler.add_option("--most-ops", arguments->most_ops, "Largest graph of the curriculum");
-  CLI11_PARSE(app, argc, argv);
-  const tutti::Result<void> done = tutti::train(*arguments);
-  return done ? 0 : tutti::report(done.error());
+  int exit_code = 0;
+  tutti::add_doppler(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help
+    std::fprintf(stderr, "tutti train: %s; see --help\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tutti train: %s\n", error.what());
+    return 1;
+  }
+  return exit_code;
 }

@@ -4,28 +4,40 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstdlib>
 
 #include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/contention_eft.h"
-#include "tutti/search/annealing.h"
+#include "tutti/search/planners.h"
+#include "tutti/train/labels.h"
+#include "tutti/train/teacher.h"
 
 namespace tutti {
 namespace {
 
-constexpr const char* kUpdates = "updates";
-constexpr const char* kEpisodes = "episodes";
 // Scenarios of training; plans are judged on others.
 constexpr uint64_t kScenarioSeeds = uint64_t{1} << 50;
+// Of the problems that the greedy plan is judged on when those to learn from are drawn.
+constexpr uint64_t kNeverTrainedOn = 0x7e57;
+constexpr int kCheckProblems = 200;
+constexpr int kCheckScenarios = 4;
+
+// Names in a checkpoint, beside the network's and the optimiser's.
+constexpr const char* kUpdates = "updates";
+constexpr const char* kEpisodes = "episodes";
+constexpr const char* kBestRatio = "best_ratio";
+constexpr std::string_view kBest = "best.";
+constexpr std::string_view kLabel = "label.";
+constexpr std::string_view kPast = "past.";
 
 // One problem in one update.
 struct Exercise {
   const World* world = nullptr;
   std::unique_ptr<World> drawn{};
   SearchModel judging{};
-  double reference = kNoPlan;  // what the heuristic that training starts from costs
+  double reference = kNoPlan;  // what contention-aware earliest finish costs
   std::vector<Episode> episodes{};
   std::vector<Plan> plans{};
   std::vector<double> costs{};
@@ -33,58 +45,18 @@ struct Exercise {
   Episode label_episode{};
 };
 
-double blend(const double (&ends)[2], double share) {
-  return ends[0] + (ends[1] - ends[0]) * share;
-}
+// Makespans of all past episodes of a problem.
+struct Past {
+  double sum = 0;
+  double count = 0;
+};
 
-// The best of a problem's plans after a short search.
-Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
-                   int64_t evaluations, Rng rng) {
-  if (evaluations <= 0 || start.cost == kNoPlan) return start;
-  Evaluator evaluator(problem, judging);
-  Annealing annealing(problem, evaluator.judge().depends_on_priority(), {.hottest = 0.005});
-  Walk walk;
-  walk.start_from(start.plan, start.cost);
-  annealing.improve(walk, evaluator, {.evaluations = evaluations}, Progress({}), rng);
-  return {std::move(walk.best), walk.best_cost};
-}
-
-// A plan in a checkpoint: devices, and the place of each op in the order of priorities.
-void keep_plan(const std::string& name, const Plan& plan, TensorFile& file) {
-  const auto ops = static_cast<int64_t>(plan.placement.size());
-  Tensor devices{.shape = {ops}, .data = {}};
-  for (const DeviceId device : plan.placement) {
-    devices.data.push_back(static_cast<float>(device.index));
-  }
-  std::vector<size_t> order(plan.placement.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return plan.priority[a] < plan.priority[b]; });
-  Tensor ranks{.shape = {ops}, .data = std::vector<float>(order.size())};
-  for (size_t i = 0; i < order.size(); ++i) ranks.data[order[i]] = static_cast<float>(i);
-  file.tensors[name + ".device"] = std::move(devices);
-  file.tensors[name + ".rank"] = std::move(ranks);
-}
-
-Result<Plan> kept_plan(const std::string& name, const Problem& problem, const TensorFile& file,
-                       const std::string& path) {
-  const int64_t ops = problem.graph.size();
-  const auto devices = file.find(name + ".device", {ops}, path);
-  if (!devices) return devices.error();
-  const auto ranks = file.find(name + ".rank", {ops}, path);
-  if (!ranks) return ranks.error();
-  Plan plan;
-  for (const OpId op : problem.graph.ops()) {
-    const float device = (*devices)->data[static_cast<size_t>(op.index)];
-    const float rank = (*ranks)->data[static_cast<size_t>(op.index)];
-    const bool sane = device >= 0 && device < static_cast<float>(problem.machine.size()) &&
-                      rank >= 0 && rank < static_cast<float>(ops);
-    if (!sane) return invalid_input(fmt::format("{}: '{}' is no plan of that problem", path, name));
-    plan.placement.push_back(DeviceId{static_cast<int32_t>(device)});
-    plan.priority.push_back(static_cast<int64_t>(rank));
-  }
-  return plan;
-}
+// What is kept of a problem that is learned again and again.
+struct Memory {
+  Candidate label{};
+  Past past{};
+  std::unique_ptr<Plan> teacher_plan{};
+};
 
 Result<int64_t> count_in(const TensorFile& file, const char* key, const std::string& path) {
   const auto found = file.metadata.find(key);
@@ -99,8 +71,18 @@ Result<int64_t> count_in(const TensorFile& file, const char* key, const std::str
   return count;
 }
 
-std::string label_name(size_t world) {
-  return fmt::format("label.{}", world);
+// Numbers in metadata are written so that they read back the same.
+std::string exactly(double number) {
+  return fmt::format("{:a}", number);
+}
+
+double number_in(const TensorFile& file, const std::string& key, double fallback) {
+  const auto found = file.metadata.find(key);
+  return found == file.metadata.end() ? fallback : std::strtod(found->second.c_str(), nullptr);
+}
+
+std::string name_of(std::string_view prefix, size_t world) {
+  return fmt::format("{}{}", prefix, world);
 }
 
 class DopplerTrainer : public Trainer {
@@ -112,70 +94,83 @@ class DopplerTrainer : public Trainer {
         learner_(std::move(learner)),
         updates_(updates),
         episodes_(episodes),
-        best_(worlds_.size()) {}
+        memories_(worlds_.size()) {}
 
-  Result<void> restore_plans(const TensorFile& file, const std::string& path) {
+  Result<void> ask_teacher() {
+    if (settings_.teacher.empty()) return {};
     for (size_t i = 0; i < worlds_.size(); ++i) {
-      if (!file.tensors.contains(label_name(i) + ".device")) continue;
-      Result<Plan> plan = kept_plan(label_name(i), worlds_[i]->problem(), file, path);
+      AutoSettings searching;
+      searching.model = judging(scenario_seed(i));
+      const Result<PolicyEntry> entry = find_planner(settings_.teacher, searching);
+      if (!entry) return entry.error();
+      Result<Plan> plan = make_plan(*entry, worlds_[i]->problem(), {}, settings_.seed);
       if (!plan) return plan.error();
-      best_[i].cost = Evaluator(worlds_[i]->problem(), judging(scenario_seed(i))).cost(*plan);
-      best_[i].plan = std::move(*plan);
+      memories_[i].teacher_plan = std::make_unique<Plan>(std::move(*plan));
+    }
+    return {};
+  }
+
+  Result<void> restore(const TensorFile& file, const std::string& path) {
+    for (size_t i = 0; i < worlds_.size(); ++i) {
+      Memory& memory = memories_[i];
+      memory.past = {number_in(file, name_of(kPast, i) + ".sum", 0),
+                     number_in(file, name_of(kPast, i) + ".count", 0)};
+      if (!has_plan(name_of(kLabel, i), file)) continue;
+      Result<Plan> plan = kept_plan(name_of(kLabel, i), worlds_[i]->problem(), file, path);
+      if (!plan) return plan.error();
+      memory.label.cost = Evaluator(worlds_[i]->problem(), judging(scenario_seed(i))).cost(*plan);
+      memory.label.plan = std::move(*plan);
+    }
+    best_ratio_ = number_in(file, kBestRatio, kNoPlan);
+    if (best_ratio_ == kNoPlan) return {};
+    best_ = learner_->model();
+    for (auto& [name, tensor] : best_.tensors) {
+      const auto found = file.find(std::string(kBest) + name, tensor.shape, path);
+      if (!found) return found.error();
+      tensor = **found;
     }
     return {};
   }
 
   bool done() const override { return episodes_ >= total_episodes(); }
+  int64_t updates() const override { return updates_; }
 
   UpdateReport update() override {
     TUTTI_CHECK(!done());
     const auto [stage, share] = where();
     const StageSettings& how = settings_.stages[static_cast<size_t>(stage)];
-    const Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
-    TUTTI_CHECK(model.has_value());
+    const DopplerModel model = current();
     std::vector<Exercise> exercises = prepare();
-    act(*model, exercises);
-    if (how.label_weight > 0) find_labels(*model, how, exercises);
-    UpdateReport report = summary(exercises);
+    act(model, how, share, exercises);
+    if (how.label_weight > 0) find_labels(model, how, share, exercises);
+    UpdateReport report = summary(how, exercises);
     report.step = learn(how, share, exercises);
+    remember(exercises);
     ++updates_;
     episodes_ += static_cast<int64_t>(exercises.size()) * settings_.episodes_per_problem;
+    if (updates_ % settings_.check_every == 0 || done()) report.greedy_ratio = check();
     report.update = updates_;
     report.episodes = episodes_;
     report.stage = stage;
     return report;
   }
 
-  double greedy_ratio(int problems) const override {
-    constexpr uint64_t kNeverTrainedOn = 0x7e57;
-    const bool drawn = worlds_.empty();
-    std::vector<double> ratio(drawn ? static_cast<size_t>(problems) : worlds_.size(), 1);
-    const Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
-    parallel_for(static_cast<int>(ratio.size()), settings_.threads, [&](int index, int) {
-      const auto at = static_cast<size_t>(index);
-      const auto world = drawn ? draw_world(settings_.curriculum, Rng(kNeverTrainedOn).split(at))
-                               : World::of("", worlds_[at]->problem());
-      SearchModel judge = judging(scenario_seed(at));
-      if (drawn) judge.scenarios.count = 4;
-      Evaluator evaluator(world->problem(), judge);
-      const auto ours = plan_greedily(*model, world->problem());
-      const auto reference = contention_eft(world->problem(), {});
-      if (ours && reference) ratio[at] = evaluator.cost(*ours) / evaluator.cost(*reference);
-    });
-    double sum = 0;
-    for (const double one : ratio) sum += std::log(one);
-    return std::exp(sum / static_cast<double>(ratio.size()));
-  }
-
-  const std::vector<Candidate>& best() const override { return best_; }
-  TensorFile model() const override { return learner_->model(); }
+  TensorFile model() const override { return best_ratio_ == kNoPlan ? learner_->model() : best_; }
 
   TensorFile checkpoint() const override {
     TensorFile file = learner_->checkpoint();
     file.metadata[kUpdates] = std::to_string(updates_);
     file.metadata[kEpisodes] = std::to_string(episodes_);
-    for (size_t i = 0; i < best_.size(); ++i) {
-      if (best_[i].cost != kNoPlan) keep_plan(label_name(i), best_[i].plan, file);
+    for (size_t i = 0; i < memories_.size(); ++i) {
+      const Memory& memory = memories_[i];
+      file.metadata[name_of(kPast, i) + ".sum"] = exactly(memory.past.sum);
+      file.metadata[name_of(kPast, i) + ".count"] = exactly(memory.past.count);
+      if (memory.label.cost != kNoPlan) keep_plan(name_of(kLabel, i), memory.label.plan, file);
+    }
+    if (best_ratio_ == kNoPlan) return file;
+    file.metadata[kBestRatio] = exactly(best_ratio_);
+    for (const auto& [name, tensor] : best_.tensors) {
+      file.tensors[std::string(kBest) + name] = tensor;
     }
     return file;
   }
@@ -201,6 +196,12 @@ class DopplerTrainer : public Trainer {
     return {static_cast<int>(settings_.stages.size()) - 1, 1.0};
   }
 
+  DopplerModel current() const {
+    Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
+    TUTTI_CHECK(model.has_value());  // it was loaded when the learner was made
+    return std::move(*model);
+  }
+
   Rng stream(uint64_t purpose) const {
     return Rng(settings_.seed).split(static_cast<uint64_t>(updates_)).split(purpose);
   }
@@ -213,6 +214,8 @@ class DopplerTrainer : public Trainer {
     return judging;
   }
 
+  bool order_matters() const { return settings_.model != SimModel::released; }
+
   std::vector<Exercise> prepare() const {
     const bool drawn = worlds_.empty();
     std::vector<Exercise> exercises(drawn ? static_cast<size_t>(settings_.problems_per_update)
@@ -220,7 +223,7 @@ class DopplerTrainer : public Trainer {
     parallel_for(static_cast<int>(exercises.size()), settings_.threads, [&](int index, int) {
       const auto at = static_cast<size_t>(index);
       Exercise& exercise = exercises[at];
-      Rng rng = stream(0).split(at);
+      const Rng rng = stream(0).split(at);
       if (drawn) {
         exercise.drawn = draw_world(settings_.curriculum, rng.split(0));
         exercise.world = exercise.drawn.get();
@@ -248,21 +251,36 @@ class DopplerTrainer : public Trainer {
     return {lesson * count / lessons, (lesson + 1) * count / lessons};
   }
 
-  void act(const DopplerModel& model, std::vector<Exercise>& exercises) const {
+  std::unique_ptr<Teacher> teacher_of(size_t exercise, const Problem& problem) const {
+    if (worlds_.empty() || memories_[exercise].teacher_plan == nullptr) {
+      return std::make_unique<CriticalPathTeacher>(problem);
+    }
+    return std::make_unique<PlanTeacher>(*memories_[exercise].teacher_plan);
+  }
+
+  void act(const DopplerModel& model, const StageSettings& how, double share,
+           std::vector<Exercise>& exercises) const {
     const auto lessons = static_cast<size_t>(settings_.lessons_per_problem);
     const int units = static_cast<int>(exercises.size() * lessons);
     parallel_for(units, settings_.threads, [&](int index, int) {
-      const auto at = static_cast<size_t>(index);
-      Exercise& exercise = exercises[at / lessons];
+      const size_t at = static_cast<size_t>(index) / lessons;
+      Exercise& exercise = exercises[at];
       const World& world = *exercise.world;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
+      std::unique_ptr<Teacher> teacher;
+      if (how.kind == StageSettings::Kind::imitate) teacher = teacher_of(at, world.problem());
       Evaluator evaluator(world.problem(), exercise.judging);
-      const auto [begin, end] = part(at % lessons);
+      const double randomness = how.randomness ? how.randomness->at(share) : 0;
+      const auto [begin, end] = part(static_cast<size_t>(index) % lessons);
       for (size_t k = begin; k < end; ++k) {
-        const Acting acting{.mode = Acting::Mode::sample,
-                            .select_greedily = !evaluator.judge().depends_on_priority(),
-                            .record = &exercise.episodes[k]};
-        auto plan = actor->act(acting, stream(1).split(at / lessons).split(k));
+        const Acting acting{
+            .mode = how.randomness ? Acting::Mode::random_at_times : Acting::Mode::sample,
+            .select_greedily = !how.randomness && teacher == nullptr && !order_matters(),
+            .select_randomness = randomness,
+            .place_randomness = randomness,
+            .teacher = teacher.get(),
+            .record = &exercise.episodes[k]};
+        auto plan = actor->act(acting, stream(1).split(at).split(k));
         if (!plan) continue;
         exercise.costs[k] = evaluator.cost(*plan);
         exercise.plans[k] = std::move(*plan);
@@ -270,38 +288,42 @@ class DopplerTrainer : public Trainer {
     });
   }
 
-  void find_labels(const DopplerModel& model, const StageSettings& how,
-                   std::vector<Exercise>& exercises) {
+  void find_labels(const DopplerModel& model, const StageSettings& how, double share,
+                   std::vector<Exercise>& exercises) const {
+    const int64_t evaluations = share < how.search_until ? how.search_evaluations : 0;
     parallel_for(static_cast<int>(exercises.size()), settings_.threads, [&](int index, int) {
       const auto at = static_cast<size_t>(index);
       Exercise& exercise = exercises[at];
       const World& world = *exercise.world;
       const auto least = std::min_element(exercise.costs.begin(), exercise.costs.end());
       Candidate start{exercise.plans[static_cast<size_t>(least - exercise.costs.begin())], *least};
-      if (!worlds_.empty() && best_[at].cost < start.cost) start = best_[at];
-      exercise.label = improved(world.problem(), exercise.judging, std::move(start),
-                                how.search_evaluations, stream(2).split(at));
+      if (!worlds_.empty() && memories_[at].label.cost <= start.cost) start = memories_[at].label;
+      exercise.label = improved(world.problem(), exercise.judging, std::move(start), evaluations,
+                                stream(2).split(at));
       if (exercise.label.cost == kNoPlan) return;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
-      const Judge judge(world.problem(), settings_.model);
       const Acting acting{.mode = Acting::Mode::follow,
-                          .select_greedily = !judge.depends_on_priority(),
+                          .select_greedily = !order_matters(),
                           .plan = &exercise.label.plan,
                           .record = &exercise.label_episode};
       if (!actor->act(acting, Rng(0))) exercise.label_episode = {};
     });
-    if (worlds_.empty()) return;
-    for (size_t i = 0; i < best_.size(); ++i) {
-      if (exercises[i].label.cost < best_[i].cost) best_[i] = exercises[i].label;
-    }
   }
 
-  UpdateReport summary(const std::vector<Exercise>& exercises) const {
+  UpdateReport summary(const StageSettings& how, const std::vector<Exercise>& exercises) const {
     UpdateReport report;
     int64_t matched = 0;
     int64_t decisions = 0;
     double problems = 0;
     for (const Exercise& exercise : exercises) {
+      if (how.kind == StageSettings::Kind::imitate) {
+        for (const Episode& episode : exercise.episodes) {
+          matched += episode.matched;
+          decisions += episode.decisions;
+        }
+      }
+      matched += exercise.label_episode.matched;
+      decisions += exercise.label_episode.decisions;
       double sum = 0;
       double count = 0;
       double least = kNoPlan;
@@ -316,32 +338,30 @@ class DopplerTrainer : public Trainer {
       report.mean_ratio += sum / count / exercise.reference;
       report.best_ratio += least / exercise.reference;
       report.label_ratio += std::min(least, exercise.label.cost) / exercise.reference;
-      matched += exercise.label_episode.matched;
-      decisions += exercise.label_episode.decisions;
     }
-    report.mean_ratio /= std::max(1.0, problems);
-    report.best_ratio /= std::max(1.0, problems);
-    report.label_ratio /= std::max(1.0, problems);
+    problems = std::max(1.0, problems);
+    report.mean_ratio /= problems;
+    report.best_ratio /= problems;
+    report.label_ratio /= problems;
     report.match =
         static_cast<double>(matched) / static_cast<double>(std::max<int64_t>(1, decisions));
     return report;
   }
 
   // How much better than its problem's others each episode did, in standard deviations.
-  static std::vector<float> advantages(const std::vector<double>& costs) {
-    double sum = 0;
+  static std::vector<float> against_group(const std::vector<double>& costs) {
+    Past all;
     double squares = 0;
-    double count = 0;
     for (const double cost : costs) {
       if (cost == kNoPlan) continue;
-      sum += cost;
+      all.sum += cost;
+      all.count += 1;
       squares += cost * cost;
-      count += 1;
     }
     std::vector<float> found(costs.size(), 0.0F);
-    if (count < 2) return found;
-    const double mean = sum / count;
-    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    if (all.count < 2) return found;
+    const double mean = all.sum / all.count;
+    const double deviation = std::sqrt(std::max(0.0, squares / all.count - mean * mean));
     if (deviation <= 1e-9 * mean) return found;
     for (size_t k = 0; k < costs.size(); ++k) {
       if (costs[k] == kNoPlan) continue;
@@ -350,22 +370,51 @@ class DopplerTrainer : public Trainer {
     return found;
   }
 
+  // How much better than all before it, itself among them, as a share of the reference.
+  std::vector<float> against_past(size_t at, const Exercise& exercise) const {
+    Past past = worlds_.empty() ? Past{} : memories_[at].past;
+    std::vector<float> found(exercise.costs.size(), 0.0F);
+    for (size_t k = 0; k < exercise.costs.size(); ++k) {
+      if (exercise.costs[k] == kNoPlan) continue;
+      past.sum += exercise.costs[k];
+      past.count += 1;
+      found[k] = static_cast<float>((past.sum / past.count - exercise.costs[k]) /
+                                    std::max(1.0, exercise.reference));
+    }
+    return found;
+  }
+
+  std::vector<float> weights_of(const StageSettings& how, size_t at,
+                                const Exercise& exercise) const {
+    if (how.kind == StageSettings::Kind::imitate) {
+      return std::vector<float>(exercise.costs.size(), 1.0F);
+    }
+    std::vector<float> weights = how.baseline == StageSettings::Baseline::group
+                                     ? against_group(exercise.costs)
+                                     : against_past(at, exercise);
+    for (float& weight : weights) weight *= static_cast<float>(how.gradient_weight);
+    return weights;
+  }
+
   StepResult learn(const StageSettings& how, double share, const std::vector<Exercise>& exercises) {
     std::vector<Lesson> lessons;
-    for (const Exercise& exercise : exercises) {
-      const std::vector<float> advantage = advantages(exercise.costs);
+    for (size_t at = 0; at < exercises.size(); ++at) {
+      const Exercise& exercise = exercises[at];
+      const std::vector<float> weights = weights_of(how, at, exercise);
       for (size_t l = 0; l < static_cast<size_t>(settings_.lessons_per_problem); ++l) {
         const auto [begin, end] = part(l);
         Lesson lesson{.features = &exercise.world->features(),
                       .published = &exercise.world->published_features()};
         for (size_t k = begin; k < end; ++k) {
-          if (advantage[k] == 0 || how.gradient_weight == 0) continue;
+          const bool whole = exercise.episodes[k].op.size() ==
+                             static_cast<size_t>(exercise.world->problem().graph.size());
+          if (weights[k] == 0 || !whole) continue;
           lesson.episodes.push_back(&exercise.episodes[k]);
-          lesson.weights.push_back(advantage[k] * static_cast<float>(how.gradient_weight));
+          lesson.weights.push_back(weights[k]);
         }
         if (!exercise.label_episode.op.empty()) {
           // As much as all the others of the lesson together.
-          const double others = std::max<size_t>(1, lesson.episodes.size());
+          const double others = static_cast<double>(std::max<size_t>(1, lesson.episodes.size()));
           lesson.weights.push_back(static_cast<float>(how.label_weight * others));
           lesson.episodes.push_back(&exercise.label_episode);
         }
@@ -373,14 +422,58 @@ class DopplerTrainer : public Trainer {
       }
     }
     if (lessons.empty()) return {};
+    const bool teaches_order = how.kind == StageSettings::Kind::imitate || how.randomness;
     StepResult result;
     for (int i = 0; i < how.repeats; ++i) {
-      result = learner_->step(lessons, {.learning_rate = blend(how.learning_rate, share),
-                                        .entropy_weight = blend(how.entropy_weight, share),
+      result = learner_->step(lessons, {.learning_rate = how.learning_rate.at(share),
+                                        .entropy_weight = how.entropy_weight.at(share),
                                         .clip_ratio = how.clip_ratio,
-                                        .learn_select = settings_.model != SimModel::released});
+                                        .discount = how.discount,
+                                        .learn_select = teaches_order || order_matters()});
     }
     return result;
+  }
+
+  void remember(const std::vector<Exercise>& exercises) {
+    if (worlds_.empty()) return;
+    for (size_t i = 0; i < memories_.size(); ++i) {
+      if (exercises[i].label.cost < memories_[i].label.cost) {
+        memories_[i].label = exercises[i].label;
+      }
+      for (const double cost : exercises[i].costs) {
+        if (cost == kNoPlan) continue;
+        memories_[i].past.sum += cost;
+        memories_[i].past.count += 1;
+      }
+    }
+  }
+
+  // The greedy plan's cost over the reference, on problems that are never trained on or on the
+  // given ones; keeps the network if that is the least so far.
+  double check() {
+    const bool drawn = worlds_.empty();
+    std::vector<double> ratio(drawn ? size_t{kCheckProblems} : worlds_.size(), 1);
+    const DopplerModel model = current();
+    parallel_for(static_cast<int>(ratio.size()), settings_.threads, [&](int index, int) {
+      const auto at = static_cast<size_t>(index);
+      std::unique_ptr<World> own;
+      if (drawn) own = draw_world(settings_.curriculum, Rng(kNeverTrainedOn).split(at));
+      const Problem& problem = drawn ? own->problem() : worlds_[at]->problem();
+      SearchModel judge = judging(scenario_seed(at));
+      if (drawn) judge.scenarios.count = kCheckScenarios;
+      Evaluator evaluator(problem, judge);
+      const auto ours = plan_greedily(model, problem);
+      const auto reference = contention_eft(problem, {});
+      if (ours && reference) ratio[at] = evaluator.cost(*ours) / evaluator.cost(*reference);
+    });
+    double sum = 0;
+    for (const double one : ratio) sum += std::log(one);
+    const double mean = std::exp(sum / static_cast<double>(ratio.size()));
+    if (mean < best_ratio_) {
+      best_ratio_ = mean;
+      best_ = learner_->model();
+    }
+    return mean;
   }
 
   TrainSettings settings_;
@@ -388,7 +481,9 @@ class DopplerTrainer : public Trainer {
   std::unique_ptr<Learner> learner_;
   int64_t updates_;
   int64_t episodes_;
-  std::vector<Candidate> best_;  // by given world
+  std::vector<Memory> memories_;  // by given world
+  double best_ratio_ = kNoPlan;
+  TensorFile best_;
 };
 
 }  // namespace
@@ -401,15 +496,17 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TensorFile& start, const st
   const auto episodes = count_in(start, kEpisodes, path);
   if (!episodes) return episodes.error();
   TensorFile network = start;  // without what is the trainer's own
-  network.metadata.erase(kUpdates);
-  network.metadata.erase(kEpisodes);
-  std::erase_if(network.tensors,
-                [](const auto& entry) { return entry.first.starts_with("label."); });
+  for (const char* key : {kUpdates, kEpisodes, kBestRatio}) network.metadata.erase(key);
+  std::erase_if(network.metadata, [](const auto& entry) { return entry.first.starts_with(kPast); });
+  std::erase_if(network.tensors, [](const auto& entry) {
+    return entry.first.starts_with(kLabel) || entry.first.starts_with(kBest);
+  });
   auto learner = make_learner(network, path, settings.threads);
   if (!learner) return learner.error();
   auto trainer = std::make_unique<DopplerTrainer>(settings, std::move(worlds), std::move(*learner),
                                                   *updates, *episodes);
-  if (auto restored = trainer->restore_plans(start, path); !restored) return restored.error();
+  if (auto asked = trainer->ask_teacher(); !asked) return asked.error();
+  if (auto restored = trainer->restore(start, path); !restored) return restored.error();
   return std::unique_ptr<Trainer>(std::move(trainer));
 }
 

@@ -2,9 +2,9 @@
 // best of them, and a step of the learner.
 //
 // Three things are learned from, alone or together. Imitation: a teacher says what is right in the
-// states that the learner itself visits. Policy gradient: episodes that did better than their
-// problem's others become more likely. Self-labelling: the best episode of a problem, improved by a
-// short search, is imitated.
+// states that the learner itself visits. Policy gradient: episodes that did better than others of
+// their problem become more likely. Self-labelling: the best plan of a problem, improved by a short
+// search, is imitated.
 //
 // Everything that an update does follows from the settings, its number and the state, so training
 // that was stopped goes on as if it had not been.
@@ -12,8 +12,8 @@
 #ifndef TUTTI_TRAIN_DOPPLER_H_
 #define TUTTI_TRAIN_DOPPLER_H_
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,66 +23,83 @@
 
 namespace tutti {
 
-// One stage of training. Rates fall or rise evenly from the first figure to the second.
+// A figure that goes evenly from its first value to its last while a stage lasts.
+struct Ramp {
+  double first = 0;
+  double last = 0;
+  double at(double share) const { return first + (last - first) * share; }
+};
+
 struct StageSettings {
   enum class Kind : uint8_t { imitate, simulate };
+  // What an episode's makespan is compared with.
+  enum class Baseline : uint8_t {
+    group,  // the other episodes of its problem in the same update, in standard deviations
+    past,   // the mean of all past episodes of its problem, as published
+  };
+
   Kind kind = Kind::simulate;
   int64_t episodes = 0;  // of all problems together
-  double learning_rate[2] = {1e-3, 1e-4};
-  double entropy_weight[2] = {0, 0};
-  double label_weight = 1;     // of the self-labelled episode beside the policy gradient; 0: none
-  double gradient_weight = 1;  // of the policy gradient; 0: self-labelling alone
-  double clip_ratio = 0;       // with `repeats`: proximal policy optimisation
-  int repeats = 1;             // steps on the same episodes
-  int64_t search_evaluations = 100;  // spent on improving the best episode of a problem
+  Ramp learning_rate{1e-3, 1e-4};
+  Ramp entropy_weight{};
+  // Probability of any choice instead of the best; none: choices are drawn from the softmax.
+  std::optional<Ramp> randomness{};
+  Baseline baseline = Baseline::group;
+  double discount = 1;
+  double gradient_weight = 1;      // of the policy gradient; 0: none
+  double label_weight = 0;         // of the self-label beside it; 0: none
+  int64_t search_evaluations = 0;  // spent in an update on improving a problem's label
+  double search_until = 1;         // share of the stage after which labels are left alone
+  double clip_ratio = 0;           // with `repeats`: proximal policy optimisation
+  int repeats = 1;                 // steps on the same episodes
 };
 
 struct TrainSettings {
   std::vector<StageSettings> stages{};
-  int problems_per_update = 8;  // drawn from the curriculum, or all of the given ones
+  int problems_per_update = 8;  // drawn from the curriculum; given ones are all in each update
   int episodes_per_problem = 8;
   // A problem's episodes are learned from in that many lessons side by side; it changes rounding.
   int lessons_per_problem = 1;
   CurriculumSpec curriculum{};
   SimModel model = SimModel::physical;
-  int scenarios = 1;  // that each episode is judged on; the same for all of a problem
+  int scenarios = 1;      // that each episode is judged on; the same for all of a problem
+  int check_every = 50;   // updates after which the greedy plan is judged, and the best model kept
+  std::string teacher{};  // a policy to imitate; empty: critical path, with all its ties
   uint64_t seed = 1;
   int threads = 1;
 };
 
-// What an update has come to.
+// What an update has come to. Ratios are to contention-aware earliest finish on the same scenarios,
+// and means over problems.
 struct UpdateReport {
   int64_t update = 0;
   int64_t episodes = 0;  // so far
   int stage = 0;
-  double mean_ratio = 0;   // makespan of a sampled episode over the reference, mean over problems
+  double mean_ratio = 0;   // of an episode
   double best_ratio = 0;   // of the best one
-  double label_ratio = 0;  // of the self-label
+  double label_ratio = 0;  // of the label
   double match = 0;        // share of decisions in which the network's first choice was right
   StepResult step{};
+  std::optional<double> greedy_ratio{};  // of the greedy plan, if it was judged: geometric mean
 };
 
 class Trainer {
  public:
-  // `worlds`: the problems to learn, or none to draw them from the curriculum. The references to
-  // them must stay. Fails if the file is of no network that can be trained.
+  // `worlds`: the problems to learn, or none to draw them from the curriculum. They must stay.
+  // Fails (invalid_input) if the file is of no network that can be trained, or of other problems.
   static Result<std::unique_ptr<Trainer>> make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
                                                std::vector<const World*> worlds);
   virtual ~Trainer() = default;
 
   virtual bool done() const = 0;
+  virtual int64_t updates() const = 0;
+  // Requires that it is not done.
   virtual UpdateReport update() = 0;
 
-  // How well the network does now without a draw: the greedy plan's cost over the reference, as a
-  // geometric mean over that many problems that are never trained on, or over the given ones.
-  virtual double greedy_ratio(int problems) const = 0;
-
-  // The best plan met for each given problem so far, and its cost in the scenarios it was met in.
-  virtual const std::vector<Candidate>& best() const = 0;
-
+  // The network whose greedy plans were the best when they were judged; the last one before that.
   virtual TensorFile model() const = 0;
-  // All that going on needs: parameters, optimiser, progress, the best plans.
+  // All that going on needs: parameters, optimiser, progress, labels, the best network.
   virtual TensorFile checkpoint() const = 0;
 };
 

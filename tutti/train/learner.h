@@ -36,6 +36,7 @@ struct StepOptions {
   // Proximal policy optimisation (Schulman et al. 2017): decisions whose odds have changed by more
   // than this are left alone. 0: plain policy gradient.
   double clip_ratio = 0;
+  double discount = 1;  // of an episode's weight, for each step that a decision is before the end
   bool learn_select = true;
   bool learn_place = true;
 };

@@ -168,7 +168,11 @@ class TorchLearner : public Learner {
 
   Part gradient(const Lesson& lesson, const Wanted& wanted, const StepOptions& options) const {
     const Likelihoods found = module_->forward(parameters_, lesson, wanted);
-    const torch::Tensor weights = view_of(lesson.weights, {found.select.size(0), 1});
+    torch::Tensor weights = view_of(lesson.weights, {found.select.size(0), 1});
+    if (options.discount < 1) {  // the further from the end, the less
+      const int64_t steps = found.select.size(1);
+      weights = weights * torch::pow(options.discount, torch::arange(steps - 1, -1, -1));
+    }
     // Weights apart, every decision counts the same, whatever the length of the episode.
     torch::Tensor before;  // episodes x steps x 2
     if (options.clip_ratio > 0) before = recorded_likelihoods(lesson);

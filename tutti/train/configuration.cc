@@ -1,0 +1,92 @@
+#include "tutti/train/configuration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/residual_network.h"
+
+namespace tutti {
+namespace {
+
+using Kind = StageSettings::Kind;
+
+// Measured on the released layer graph and on drawn problems: docs/results/doppler.md.
+void add_default_stages(const ConfigurationRequest& request, TrainSettings& settings) {
+  StageSettings imitate{.kind = Kind::imitate,
+                        .episodes = request.imitation.value_or(0),
+                        .learning_rate = {3e-3, 1e-3}};
+  if (imitate.episodes > 0) settings.stages.push_back(imitate);
+  if (request.drawn) {
+    settings.problems_per_update = 32;
+    settings.episodes_per_problem = 16;
+    settings.stages.push_back({.episodes = request.episodes.value_or(4'000'000),
+                               .learning_rate = {1e-3, 5e-5},
+                               .entropy_weight = {0.02, 0}});
+    return;
+  }
+  settings.episodes_per_problem = 4;
+  settings.stages.push_back({.episodes = request.episodes.value_or(12'000),
+                             .learning_rate = {3e-3, 1e-4},
+                             .gradient_weight = 0,
+                             .label_weight = 1,
+                             .search_evaluations = 1000,
+                             .search_until = 0.3});
+}
+
+// The figures of the released configuration: paper notes, section 8.
+void add_published_stages(const ConfigurationRequest& request, TrainSettings& settings) {
+  settings.episodes_per_problem = 1;
+  settings.stages.push_back({.kind = Kind::imitate,
+                             .episodes = request.imitation.value_or(2000),
+                             .learning_rate = {1e-3, 1e-3},
+                             .entropy_weight = {1e-3, 1e-3},
+                             .randomness = Ramp{1, 0}});
+  settings.stages.push_back({.episodes = request.episodes.value_or(2000),
+                             .learning_rate = {1e-4, 1e-4},
+                             .randomness = Ramp{0.2, 0},
+                             .baseline = StageSettings::Baseline::past,
+                             .discount = 0.99});
+}
+
+}  // namespace
+
+std::vector<std::string> configuration_names() {
+  return {"default",    "one-pass", "no-device-columns", "as-published", "select-only",
+          "place-only", "joint",    "every-step"};
+}
+
+Result<Configuration> configuration(const ConfigurationRequest& request) {
+  Configuration made;
+  made.settings.model = request.model;
+  made.settings.seed = request.seed;
+  ResidualShape residual{.estimate = request.model == SimModel::released
+                                         ? Estimate::without_contention
+                                         : Estimate::with_contention};
+  PublishedShape published;
+  const std::string& name = request.name;
+  residual.one_pass = name == "one-pass";
+  residual.device_columns = name != "no-device-columns";
+  if (name == "select-only") published.learned = PublishedShape::Learned::select;
+  if (name == "place-only") published.learned = PublishedShape::Learned::place;
+  if (name == "joint") published.learned = PublishedShape::Learned::joint;
+  if (name == "every-step") {
+    published.every_step = true;
+    published.width = 32;  // wider takes seconds for an episode
+  }
+  if (name == "default" || name == "one-pass" || name == "no-device-columns") {
+    made.network = ResidualNetwork::fresh(residual, request.seed);
+    add_default_stages(request, made.settings);
+    return made;
+  }
+  for (const std::string& known : configuration_names()) {
+    if (known != name) continue;
+    made.network = PublishedNetwork::fresh(published, request.seed);
+    add_published_stages(request, made.settings);
+    return made;
+  }
+  return invalid_input(fmt::format("there is no configuration '{}'; there are {}", name,
+                                   fmt::join(configuration_names(), ", ")));
+}
+
+}  // namespace tutti

@@ -1,0 +1,41 @@
+// Ways of training by name: which network, and which stages it goes through.
+//
+//   default        the residual network; self-labelling on given graphs, policy gradient on drawn
+//   ones one-pass       the same with a PLACE that can be had at once no-device-columns   the same
+//   without speeds, links and memory among its features as-published   Doppler as its authors
+//   describe and release it: networks, stages, figures select-only, place-only, joint, every-step
+//   its ablations
+
+#ifndef TUTTI_TRAIN_CONFIGURATION_H_
+#define TUTTI_TRAIN_CONFIGURATION_H_
+
+#include <string>
+#include <vector>
+
+#include "tutti/train/doppler.h"
+
+namespace tutti {
+
+struct Configuration {
+  TensorFile network;  // before training
+  TrainSettings settings;
+};
+
+struct ConfigurationRequest {
+  std::string name = "default";
+  bool drawn = false;  // problems come from the curriculum
+  SimModel model = SimModel::physical;
+  uint64_t seed = 1;
+  // None: as many as the configuration has.
+  std::optional<int64_t> imitation{};
+  std::optional<int64_t> episodes{};
+};
+
+std::vector<std::string> configuration_names();
+
+// Fails (invalid_input) with a sentence that lists the names there are.
+Result<Configuration> configuration(const ConfigurationRequest& request);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRAIN_CONFIGURATION_H_

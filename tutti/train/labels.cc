@@ -1,0 +1,70 @@
+#include "tutti/train/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "tutti/search/annealing.h"
+
+namespace tutti {
+namespace {
+
+// Cooler than a search from scratch: the plan is good already, and there is little time.
+constexpr Cooling kCooling{.hottest = 0.005};
+
+}  // namespace
+
+Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
+                   int64_t evaluations, Rng rng) {
+  if (evaluations <= 0 || start.cost == kNoPlan) return start;
+  Evaluator evaluator(problem, judging);
+  Annealing annealing(problem, evaluator.judge().depends_on_priority(), kCooling);
+  Walk walk;
+  walk.start_from(start.plan, start.cost);
+  annealing.improve(walk, evaluator, {.evaluations = evaluations}, Progress({}), rng);
+  return {std::move(walk.best), walk.best_cost};
+}
+
+void keep_plan(const std::string& name, const Plan& plan, TensorFile& file) {
+  const auto ops = static_cast<int64_t>(plan.placement.size());
+  Tensor devices{.shape = {ops}, .data = {}};
+  for (const DeviceId device : plan.placement) {
+    devices.data.push_back(static_cast<float>(device.index));
+  }
+  std::vector<size_t> order(plan.placement.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return plan.priority[a] < plan.priority[b]; });
+  Tensor ranks{.shape = {ops}, .data = std::vector<float>(order.size())};
+  for (size_t i = 0; i < order.size(); ++i) ranks.data[order[i]] = static_cast<float>(i);
+  file.tensors[name + ".device"] = std::move(devices);
+  file.tensors[name + ".rank"] = std::move(ranks);
+}
+
+bool has_plan(const std::string& name, const TensorFile& file) {
+  return file.tensors.contains(name + ".device");
+}
+
+Result<Plan> kept_plan(const std::string& name, const Problem& problem, const TensorFile& file,
+                       const std::string& path) {
+  const int64_t ops = problem.graph.size();
+  const auto devices = file.find(name + ".device", {ops}, path);
+  if (!devices) return devices.error();
+  const auto ranks = file.find(name + ".rank", {ops}, path);
+  if (!ranks) return ranks.error();
+  Plan plan;
+  for (const OpId op : problem.graph.ops()) {
+    const float device = (*devices)->data[static_cast<size_t>(op.index)];
+    const float rank = (*ranks)->data[static_cast<size_t>(op.index)];
+    const bool sane = device >= 0 && device < static_cast<float>(problem.machine.size()) &&
+                      rank >= 0 && rank < static_cast<float>(ops);
+    if (!sane) return invalid_input(fmt::format("{}: '{}' is no plan of that problem", path, name));
+    plan.placement.push_back(DeviceId{static_cast<int32_t>(device)});
+    plan.priority.push_back(static_cast<int64_t>(rank));
+  }
+  return plan;
+}
+
+}  // namespace tutti
