@@ -25,8 +25,8 @@ void add_default_stages(const ConfigurationRequest& request, TrainSettings& sett
                                .entropy_weight = {0.02, 0}});
     return;
   }
-  settings.episodes_per_problem = 4;
-  settings.stages.push_back({.episodes = request.episodes.value_or(12'000),
+  settings.episodes_per_problem = 2;
+  settings.stages.push_back({.episodes = request.episodes.value_or(8'000),
                              .learning_rate = {3e-3, 1e-4},
                              .gradient_weight = 0,
                              .label_weight = 1,

@@ -251,7 +251,9 @@ class DopplerTrainer : public Trainer {
     return {lesson * count / lessons, (lesson + 1) * count / lessons};
   }
 
-  std::unique_ptr<Teacher> teacher_of(size_t exercise, const Problem& problem) const {
+  std::unique_ptr<Teacher> teacher_of(const StageSettings& how, size_t exercise,
+                                      const Problem& problem) const {
+    if (how.kind != StageSettings::Kind::imitate) return nullptr;
     if (worlds_.empty() || memories_[exercise].teacher_plan == nullptr) {
       return std::make_unique<CriticalPathTeacher>(problem);
     }
@@ -267,15 +269,15 @@ class DopplerTrainer : public Trainer {
       Exercise& exercise = exercises[at];
       const World& world = *exercise.world;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
-      std::unique_ptr<Teacher> teacher;
-      if (how.kind == StageSettings::Kind::imitate) teacher = teacher_of(at, world.problem());
+      const std::unique_ptr<Teacher> teacher = teacher_of(how, at, world.problem());
       Evaluator evaluator(world.problem(), exercise.judging);
       const double randomness = how.randomness ? how.randomness->at(share) : 0;
       const auto [begin, end] = part(static_cast<size_t>(index) % lessons);
       for (size_t k = begin; k < end; ++k) {
         const Acting acting{
             .mode = how.randomness ? Acting::Mode::random_at_times : Acting::Mode::sample,
-            .select_greedily = !how.randomness && teacher == nullptr && !order_matters(),
+            .select_greedily =
+                !how.randomness && how.kind == StageSettings::Kind::simulate && !order_matters(),
             .select_randomness = randomness,
             .place_randomness = randomness,
             .teacher = teacher.get(),
@@ -302,10 +304,21 @@ class DopplerTrainer : public Trainer {
                                 stream(2).split(at));
       if (exercise.label.cost == kNoPlan) return;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
-      const Acting acting{.mode = Acting::Mode::follow,
-                          .select_greedily = !order_matters(),
-                          .plan = &exercise.label.plan,
-                          .record = &exercise.label_episode};
+      Acting acting{.mode = Acting::Mode::follow,
+                    .select_greedily = !order_matters(),
+                    .plan = &exercise.label.plan,
+                    .rename_equals = true,
+                    .record = &exercise.label_episode};
+      const auto renamed = actor->act(acting, Rng(0));
+      // What looks the same to the network may yet differ.
+      Plan equal = exercise.label.plan;
+      if (renamed) equal.placement = renamed->placement;
+      Evaluator evaluator(world.problem(), exercise.judging);
+      if (renamed && evaluator.cost(equal) <= exercise.label.cost) {
+        exercise.label.plan = std::move(equal);
+        return;
+      }
+      acting.rename_equals = false;
       if (!actor->act(acting, Rng(0))) exercise.label_episode = {};
     });
   }
@@ -437,7 +450,7 @@ class DopplerTrainer : public Trainer {
   void remember(const std::vector<Exercise>& exercises) {
     if (worlds_.empty()) return;
     for (size_t i = 0; i < memories_.size(); ++i) {
-      if (exercises[i].label.cost < memories_[i].label.cost) {
+      if (exercises[i].label.cost <= memories_[i].label.cost) {
         memories_[i].label = exercises[i].label;
       }
       for (const double cost : exercises[i].costs) {

@@ -60,6 +60,10 @@ struct Acting {
   double select_randomness = 0;
   double place_randomness = 0;
   const Plan* plan = nullptr;  // to follow
+  // While following: where the network likes two devices the same, the first of them is taken and
+  // the two change names in the rest of the plan. So a plan becomes one of its equals on a machine
+  // with equal devices, and one that the network can learn.
+  bool rename_equals = false;
   double memory_share = 1;     // as in Draft
   Stop stop{};                 // no plan from then on
   Teacher* teacher = nullptr;  // none: what was chosen is what is right

@@ -33,7 +33,9 @@ class ResidualActor::Run {
         missing_(static_cast<size_t>(problem_.graph.size()), 0),
         width_(static_cast<size_t>(actor.network_.shape().width)),
         sums_(static_cast<size_t>(problem_.machine.size()) * width_, 0.0F),
-        counts_(static_cast<size_t>(problem_.machine.size()), 0) {}
+        counts_(static_cast<size_t>(problem_.machine.size()), 0) {
+    for (const DeviceId device : problem_.machine.devices()) names_.push_back(device);
+  }
 
   std::optional<Plan> run() {
     const Graph& graph = problem_.graph;
@@ -102,8 +104,10 @@ class ResidualActor::Run {
     size_t chosen = 0;
     if (acting_.mode == Acting::Mode::follow) {
       const DeviceId device = acting_.plan->placement[static_cast<size_t>(op.index)];
-      const auto found = std::find(devices_.begin(), devices_.end(), device);
+      const DeviceId named = names_[static_cast<size_t>(device.index)];
+      const auto found = std::find(devices_.begin(), devices_.end(), named);
       if (found != devices_.end()) chosen = static_cast<size_t>(found - devices_.begin());
+      if (acting_.rename_equals) chosen = first_equal(chosen);
     } else if (acting_.mode == Acting::Mode::sample) {
       chosen = draw(logits_, rng_);
     } else {
@@ -112,6 +116,23 @@ class ResidualActor::Run {
     }
     if (acting_.record != nullptr) record_place(op, chosen);
     return devices_[chosen];
+  }
+
+  // The first device that the network likes the same, which changes names with this one.
+  size_t first_equal(size_t chosen) {
+    constexpr float kSame = 1e-5F;
+    for (size_t i = 0; i < chosen; ++i) {
+      if (std::abs(logits_[i] - logits_[chosen]) > kSame) continue;
+      for (DeviceId& name : names_) {
+        if (name == devices_[i]) {
+          name = devices_[chosen];
+        } else if (name == devices_[chosen]) {
+          name = devices_[i];
+        }
+      }
+      return i;
+    }
+    return chosen;
   }
 
   // The logits of all devices.
@@ -226,6 +247,7 @@ class ResidualActor::Run {
   std::vector<float> sums_;  // devices x width: of place_sum over what is there
   std::vector<int> counts_;  // by device
   std::vector<DeviceId> devices_;
+  std::vector<DeviceId> names_;  // by device of a plan that is followed: which it is here
   std::vector<float> rows_, means_, logits_, workspace_;
   std::vector<OpId> right_ops_;
   std::vector<DeviceId> right_devices_;
