@@ -115,15 +115,15 @@ Result<TensorFile> load_start(const std::string& from) {
 
 Result<void> train(const TrainArguments& arguments) {
   std::vector<LoadedProblem> loaded;
-  std::vector<std::unique_ptr<World>> owned;
-  std::vector<const World*> worlds;
+  std::vector<std::unique_ptr<TrainingProblem>> owned;
+  std::vector<const TrainingProblem*> worlds;
   for (const std::string& graph : arguments.graphs) {
     ProblemInputs inputs = arguments.inputs;
     inputs.graph = graph;
     auto problem = inputs.load();
     if (!problem) return problem.error();
     loaded.push_back(std::move(*problem));
-    owned.push_back(World::of(graph, *loaded.back().problem));
+    owned.push_back(TrainingProblem::of(graph, *loaded.back().problem));
     worlds.push_back(owned.back().get());
   }
   auto made = configuration({.name = arguments.config,

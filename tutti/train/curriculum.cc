@@ -219,7 +219,7 @@ Machine draw_machine(Rng& rng) {
   return MachineDraw(rng).run();
 }
 
-std::unique_ptr<World> draw_world(const CurriculumSpec& spec, Rng rng) {
+std::unique_ptr<TrainingProblem> draw_problem(const CurriculumSpec& spec, Rng rng) {
   Machine machine = draw_machine(rng);
   CostSpec costs;
   if (spec.noise > 0) {
@@ -230,7 +230,8 @@ std::unique_ptr<World> draw_world(const CurriculumSpec& spec, Rng rng) {
     Graph graph = draw_graph(spec, rng, machine.size());
     if (graph.size() > spec.most_ops) continue;
     std::string name = graph.name();
-    return sure(World::make(std::move(name), std::move(graph), std::move(machine), costs));
+    return sure(
+        TrainingProblem::make(std::move(name), std::move(graph), std::move(machine), costs));
   }
 }
 

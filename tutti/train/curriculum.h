@@ -6,7 +6,7 @@
 #define TUTTI_TRAIN_CURRICULUM_H_
 
 #include "tutti/base/random.h"
-#include "tutti/train/world.h"
+#include "tutti/train/training_problem.h"
 
 namespace tutti {
 
@@ -17,7 +17,7 @@ struct CurriculumSpec {
 };
 
 // The same problem for the same generator state, everywhere.
-std::unique_ptr<World> draw_world(const CurriculumSpec& spec, Rng rng);
+std::unique_ptr<TrainingProblem> draw_problem(const CurriculumSpec& spec, Rng rng);
 
 // Its parts, for whoever wants to look.
 Graph draw_graph(const CurriculumSpec& spec, Rng& rng, int devices);

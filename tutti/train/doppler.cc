@@ -34,8 +34,8 @@ constexpr std::string_view kPast = "past.";
 
 // One problem in one update.
 struct Exercise {
-  const World* world = nullptr;
-  std::unique_ptr<World> drawn{};
+  const TrainingProblem* world = nullptr;
+  std::unique_ptr<TrainingProblem> drawn{};
   SearchModel judging{};
   double reference = kNoPlan;  // what contention-aware earliest finish costs
   std::vector<Episode> episodes{};
@@ -87,7 +87,7 @@ std::string name_of(std::string_view prefix, size_t world) {
 
 class DopplerTrainer : public Trainer {
  public:
-  DopplerTrainer(TrainSettings settings, std::vector<const World*> worlds,
+  DopplerTrainer(TrainSettings settings, std::vector<const TrainingProblem*> worlds,
                  std::unique_ptr<Learner> learner, int64_t updates, int64_t episodes)
       : settings_(std::move(settings)),
         worlds_(std::move(worlds)),
@@ -225,7 +225,7 @@ class DopplerTrainer : public Trainer {
       Exercise& exercise = exercises[at];
       const Rng rng = stream(0).split(at);
       if (drawn) {
-        exercise.drawn = draw_world(settings_.curriculum, rng.split(0));
+        exercise.drawn = draw_problem(settings_.curriculum, rng.split(0));
         exercise.world = exercise.drawn.get();
         exercise.judging = judging(kScenarioSeeds + (rng.split(1).next() >> 16));
       } else {
@@ -267,7 +267,7 @@ class DopplerTrainer : public Trainer {
     parallel_for(units, settings_.threads, [&](int index, int) {
       const size_t at = static_cast<size_t>(index) / lessons;
       Exercise& exercise = exercises[at];
-      const World& world = *exercise.world;
+      const TrainingProblem& world = *exercise.world;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
       const std::unique_ptr<Teacher> teacher = teacher_of(how, at, world.problem());
       Evaluator evaluator(world.problem(), exercise.judging);
@@ -296,7 +296,7 @@ class DopplerTrainer : public Trainer {
     parallel_for(static_cast<int>(exercises.size()), settings_.threads, [&](int index, int) {
       const auto at = static_cast<size_t>(index);
       Exercise& exercise = exercises[at];
-      const World& world = *exercise.world;
+      const TrainingProblem& world = *exercise.world;
       const auto least = std::min_element(exercise.costs.begin(), exercise.costs.end());
       Candidate start{exercise.plans[static_cast<size_t>(least - exercise.costs.begin())], *least};
       if (!worlds_.empty() && memories_[at].label.cost <= start.cost) start = memories_[at].label;
@@ -469,8 +469,8 @@ class DopplerTrainer : public Trainer {
     const DopplerModel model = current();
     parallel_for(static_cast<int>(ratio.size()), settings_.threads, [&](int index, int) {
       const auto at = static_cast<size_t>(index);
-      std::unique_ptr<World> own;
-      if (drawn) own = draw_world(settings_.curriculum, Rng(kNeverTrainedOn).split(at));
+      std::unique_ptr<TrainingProblem> own;
+      if (drawn) own = draw_problem(settings_.curriculum, Rng(kNeverTrainedOn).split(at));
       const Problem& problem = drawn ? own->problem() : worlds_[at]->problem();
       SearchModel judge = judging(scenario_seed(at));
       if (drawn) judge.scenarios.count = kCheckScenarios;
@@ -490,7 +490,7 @@ class DopplerTrainer : public Trainer {
   }
 
   TrainSettings settings_;
-  std::vector<const World*> worlds_;
+  std::vector<const TrainingProblem*> worlds_;
   std::unique_ptr<Learner> learner_;
   int64_t updates_;
   int64_t episodes_;
@@ -503,7 +503,7 @@ class DopplerTrainer : public Trainer {
 
 Result<std::unique_ptr<Trainer>> Trainer::make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
-                                               std::vector<const World*> worlds) {
+                                               std::vector<const TrainingProblem*> worlds) {
   const auto updates = count_in(start, kUpdates, path);
   if (!updates) return updates.error();
   const auto episodes = count_in(start, kEpisodes, path);

@@ -89,7 +89,7 @@ class Trainer {
   // Fails (invalid_input) if the file is of no network that can be trained, or of other problems.
   static Result<std::unique_ptr<Trainer>> make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
-                                               std::vector<const World*> worlds);
+                                               std::vector<const TrainingProblem*> worlds);
   virtual ~Trainer() = default;
 
   virtual bool done() const = 0;

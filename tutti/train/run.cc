@@ -28,7 +28,7 @@ std::string log_line(const UpdateReport& report, double seconds) {
   json.field("gradient_norm", report.step.gradient_norm);
   if (report.greedy_ratio) json.field("greedy_ratio", *report.greedy_ratio);
   json.close_object();
-  return json.text() + "\n";
+  return json.text();  // ends its line itself
 }
 
 // What was logged after the last checkpoint will be logged again.
@@ -57,7 +57,7 @@ void add_ramp(JsonWriter& json, const char* name, const Ramp& ramp) {
 }  // namespace
 
 std::string settings_to_text(const TrainSettings& settings,
-                             const std::vector<const World*>& worlds) {
+                             const std::vector<const TrainingProblem*>& worlds) {
   JsonWriter json(0);
   json.open_object().key("stages").open_list();
   for (const StageSettings& stage : settings.stages) {
@@ -80,7 +80,7 @@ std::string settings_to_text(const TrainSettings& settings,
   json.field("model", static_cast<int>(settings.model)).field("scenarios", settings.scenarios);
   json.field("check_every", settings.check_every).field("teacher", settings.teacher);
   json.field("seed", fmt::format("{}", settings.seed)).key("problems").open_list();
-  for (const World* world : worlds) {
+  for (const TrainingProblem* world : worlds) {
     json.value(fmt::format("{:x}-{:x}-{:x}", world->problem().graph.fingerprint(),
                            world->problem().machine.fingerprint(),
                            world->problem().costs.fingerprint()));
@@ -90,7 +90,8 @@ std::string settings_to_text(const TrainSettings& settings,
 }
 
 Result<void> train_in_folder(const TensorFile& start, const std::string& path,
-                             const TrainSettings& settings, const std::vector<const World*>& worlds,
+                             const TrainSettings& settings,
+                             const std::vector<const TrainingProblem*>& worlds,
                              const RunSettings& run) {
   std::error_code error;
   std::filesystem::create_directories(run.folder, error);

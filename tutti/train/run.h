@@ -24,12 +24,13 @@ struct RunSettings {
 // Trains until it is done or stopped; `start` is the network to begin with if the folder has no
 // checkpoint. Fails (invalid_input) if its checkpoint is of other settings or problems, naming it.
 Result<void> train_in_folder(const TensorFile& start, const std::string& path,
-                             const TrainSettings& settings, const std::vector<const World*>& worlds,
+                             const TrainSettings& settings,
+                             const std::vector<const TrainingProblem*>& worlds,
                              const RunSettings& run);
 
 // All that a run depends on, as text: equal texts give equal runs.
 std::string settings_to_text(const TrainSettings& settings,
-                             const std::vector<const World*>& worlds);
+                             const std::vector<const TrainingProblem*>& worlds);
 
 }  // namespace tutti
 

@@ -1,8 +1,8 @@
-// A World is a problem with all that a learner needs of it: the features, worked out once. It stays
-// where it was made, since its parts refer to each other.
+// A TrainingProblem is a problem with all that a learner needs of it: the features, worked out
+// once. It stays where it was made, since its parts refer to each other.
 
-#ifndef TUTTI_TRAIN_WORLD_H_
-#define TUTTI_TRAIN_WORLD_H_
+#ifndef TUTTI_TRAIN_TRAINING_PROBLEM_H_
+#define TUTTI_TRAIN_TRAINING_PROBLEM_H_
 
 #include <memory>
 #include <optional>
@@ -15,16 +15,16 @@
 
 namespace tutti {
 
-class World {
+class TrainingProblem {
  public:
   // Of a problem that outlives it.
-  static std::unique_ptr<World> of(std::string name, const Problem& problem);
+  static std::unique_ptr<TrainingProblem> of(std::string name, const Problem& problem);
   // With a graph, machine and costs of its own. Fails as Costs::build and Problem::make do.
-  static Result<std::unique_ptr<World>> make(std::string name, Graph graph, Machine machine,
-                                             const CostSpec& costs = {},
-                                             const Constraints& constraints = {});
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
+  static Result<std::unique_ptr<TrainingProblem>> make(std::string name, Graph graph,
+                                                       Machine machine, const CostSpec& costs = {},
+                                                       const Constraints& constraints = {});
+  TrainingProblem(const TrainingProblem&) = delete;
+  TrainingProblem& operator=(const TrainingProblem&) = delete;
 
   const std::string& name() const { return name_; }
   const Problem& problem() const { return *problem_; }
@@ -41,7 +41,7 @@ class World {
     std::optional<Problem> problem{};
   };
 
-  World(std::string name, const Problem& problem);
+  TrainingProblem(std::string name, const Problem& problem);
 
   std::unique_ptr<Parts> parts_;  // none: they are someone else's
   std::string name_;
@@ -53,4 +53,4 @@ class World {
 
 }  // namespace tutti
 
-#endif  // TUTTI_TRAIN_WORLD_H_
+#endif  // TUTTI_TRAIN_TRAINING_PROBLEM_H_

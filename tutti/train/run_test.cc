@@ -1,0 +1,127 @@
+#include "tutti/train/run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+
+#include "test/support/world.h"
+#include "tutti/base/output.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/residual_network.h"
+
+namespace tutti {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int lines_in(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+class TrainingRun : public testing::Test {
+ protected:
+  TrainingRun() : folder_(testing::TempDir() + "tutti-run") {
+    std::filesystem::remove_all(folder_);
+    settings_.stages = {{.kind = StageSettings::Kind::imitate, .episodes = 8},
+                        {.episodes = 16, .label_weight = 1, .search_evaluations = 20}};
+    settings_.episodes_per_problem = 4;
+    settings_.lessons_per_problem = 2;
+    settings_.check_every = 2;
+    world_ = must(TrainingProblem::make("layered",
+                                        must(make_layered({.ops = 30, .width = 5, .seed = 2})),
+                                        must(make_preset("mixed-5"))));
+  }
+  ~TrainingRun() override { std::filesystem::remove_all(folder_); }
+
+  // Stops after so many updates; 0: never.
+  Result<void> run(const std::string& name, int updates = 0) {
+    std::atomic<bool> enough{false};
+    int done = 0;
+    RunSettings run{.folder = folder_ + "/" + name, .stop = Stop(&enough)};
+    run.on_update = [&](const UpdateReport&, double) {
+      if (++done == updates) enough = true;
+    };
+    return train_in_folder(network_, "fresh", settings_, {world_.get()}, run);
+  }
+  std::string file(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+  TrainSettings settings_;
+  std::unique_ptr<TrainingProblem> world_;
+  TensorFile network_ = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
+};
+
+TEST_F(TrainingRun, ComesToTheSameBytesWhereverItWasStoppedAndWithAnyThreads) {
+  ASSERT_TRUE(run("whole"));
+  settings_.threads = 3;
+  for (const int updates : {1, 2, 1}) ASSERT_TRUE(run("parts", updates));
+  ASSERT_TRUE(run("parts"));
+  for (const char* name : {"checkpoint.safetensors", "model.safetensors"}) {
+    EXPECT_EQ(text_of(file("whole/") + name), text_of(file("parts/") + name)) << name;
+  }
+  EXPECT_EQ(lines_in(text_of(file("parts/log.jsonl"))), 6);
+}
+
+TEST_F(TrainingRun, LogsAnewWhatCameAfterTheLastCheckpoint) {
+  ASSERT_TRUE(run("run", 2));
+  const std::string two = text_of(file("run/log.jsonl"));
+  // As if it had gone on and been killed before the next checkpoint.
+  ASSERT_TRUE(write_file(file("run/log.jsonl"), two + two));
+  ASSERT_TRUE(run("run", 1));
+  EXPECT_EQ(lines_in(text_of(file("run/log.jsonl"))), 3);
+}
+
+TEST_F(TrainingRun, RefusesACheckpointOfOtherSettings) {
+  ASSERT_TRUE(run("run", 1));
+  settings_.seed = 99;
+  const Result<void> other = run("run");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, Error::Kind::invalid_input);
+  EXPECT_NE(other.error().message.find("other settings"), std::string::npos);
+}
+
+TEST_F(TrainingRun, RefusesABrokenCheckpointAndLeavesItThere) {
+  ASSERT_TRUE(run("run", 1));
+  const std::string path = file("run/checkpoint.safetensors");
+  const std::string whole = text_of(path);
+  const std::string broken = whole.substr(0, whole.size() / 2);
+  ASSERT_TRUE(write_file(path, broken));
+  const Result<void> next = run("run");
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().kind, Error::Kind::invalid_input);
+  EXPECT_EQ(text_of(path), broken);
+}
+
+TEST_F(TrainingRun, LearnsALabelOnEqualDevicesByHeart) {
+  world_ =
+      must(TrainingProblem::make("layered", must(make_layered({.ops = 24, .width = 4, .seed = 5})),
+                                 must(make_preset("uniform-3"))));
+  settings_.model = SimModel::released;
+  settings_.episodes_per_problem = 1;
+  settings_.lessons_per_problem = 1;
+  settings_.stages = {{.episodes = 400,
+                       .learning_rate = {1e-2, 1e-3},
+                       .gradient_weight = 0,
+                       .label_weight = 1,
+                       .search_evaluations = 200,
+                       .search_until = 0.2}};
+  settings_.check_every = 50;
+  double greedy = 9;
+  double label = 9;
+  RunSettings run{.folder = file("run")};
+  run.on_update = [&](const UpdateReport& report, double) {
+    if (report.greedy_ratio) greedy = std::min(greedy, *report.greedy_ratio);
+    label = report.label_ratio;
+  };
+  ASSERT_TRUE(train_in_folder(network_, "fresh", settings_, {world_.get()}, run));
+  EXPECT_NEAR(greedy, label, 0.02);
+}
+
+}  // namespace
+}  // namespace tutti
