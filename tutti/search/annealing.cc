@@ -1,6 +1,7 @@
 #include "tutti/search/annealing.h"
 
 #include <cmath>
+#include <utility>
 
 #include "tutti/search/critical.h"
 
@@ -9,20 +10,29 @@ namespace {
 
 // Finding the critical path costs as much as a simulation, so it is done only so often.
 constexpr int kAcceptedBetweenPaths = 24;
+// A guide costs as much as a dozen.
+constexpr int kAcceptedBetweenLooks = 400;
 
 }  // namespace
 
-Annealing::Annealing(const Problem& problem, bool ordering, Cooling cooling)
-    : problem_(problem), cooling_(cooling), moves_(problem, ordering) {}
+Annealing::Annealing(const Problem& problem, bool ordering, Cooling cooling,
+                     std::unique_ptr<Guide> guide)
+    : problem_(problem), cooling_(cooling), moves_(problem, ordering), guide_(std::move(guide)) {}
 
 void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
                         Rng& rng) {
   const int64_t before = evaluator.evaluations();
   const auto spent = [&] { return evaluator.evaluations() - before; };
   int accepted = kAcceptedBetweenPaths;
+  int since_look = kAcceptedBetweenLooks;
   hot_.clear();
   int64_t idle = 0;  // moves in a row that changed nothing
   while (walk.best_cost > leg.good_enough && !progress.over(leg, spent())) {
+    if (guide_ != nullptr && since_look >= kAcceptedBetweenLooks) {
+      guide_->look_at(walk.plan);
+      moves_.set_guide(guide_.get());
+      since_look = 0;
+    }
     if (!moves_.propose(walk.plan, hot_, rng)) {
       if (++idle > 10000) return;  // nothing can move here
       continue;
@@ -39,6 +49,7 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const 
     }
     walk.cost = cost;
     walk.note_best();
+    ++since_look;
     if (++accepted >= kAcceptedBetweenPaths) {
       critical_path_of(problem_, walk.plan, evaluator.judge(), hot_);
       accepted = 0;

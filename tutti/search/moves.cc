@@ -22,6 +22,7 @@ Moves::Moves(const Problem& problem, bool ordering)
 }
 
 OpId Moves::draw_op(std::span<const OpId> hot, Rng& rng) const {
+  if (guide_ != nullptr && rng.below(2) == 0) return guide_->draw_op(rng);
   if (!hot.empty() && rng.below(2) == 0) return hot[rng.below(hot.size())];
   return OpId{static_cast<int32_t>(rng.below(static_cast<uint64_t>(problem_.graph.size())))};
 }
@@ -30,6 +31,7 @@ DeviceId Moves::draw_other_device(const Plan& plan, OpId op, Rng& rng) const {
   const auto devices = problem_.devices_for(op);
   if (devices.size() < 2) return {};
   const DeviceId own = plan.placement[op.index];
+  if (guide_ != nullptr && rng.below(2) == 0) return guide_->draw_device(op, own, rng);
   // One fewer to draw from, and the last stands in for its own.
   const DeviceId drawn = devices[rng.below(devices.size() - 1)];
   return drawn == own ? devices.back() : drawn;

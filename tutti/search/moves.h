@@ -16,6 +16,7 @@
 #include "tutti/graph/groups.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
+#include "tutti/search/guide.h"
 
 namespace tutti {
 
@@ -24,6 +25,10 @@ class Moves {
  public:
   // Keeps a reference to the problem. Without `ordering`, priorities are left alone.
   Moves(const Problem& problem, bool ordering);
+
+  // From now on half of the ops and devices are drawn as the guide says. It must have looked at a
+  // plan, and outlive this. Null: none.
+  void set_guide(const Guide* guide) { guide_ = guide; }
 
   // Changes the plan. `hot` are ops worth touching, such as those on the critical path; it may be
   // empty. False if the move that was drawn changes nothing here.
@@ -57,6 +62,7 @@ class Moves {
 
   const Problem& problem_;
   bool ordering_;
+  const Guide* guide_ = nullptr;
   Groups groups_;
   std::vector<int32_t> neighbour_begin_;
   std::vector<OpId> neighbours_;  // producers and readers

@@ -67,7 +67,10 @@ struct Acting {
   double memory_share = 1;     // as in Draft
   Stop stop{};                 // no plan from then on
   Teacher* teacher = nullptr;  // none: what was chosen is what is right
-  Episode* record = nullptr;   // none: nothing is recorded
+  // If given, becomes ops x devices: PLACE's logits when the op was placed; kNoOdds where it may
+  // not go.
+  std::vector<float>* place_logits = nullptr;
+  Episode* record = nullptr;  // none: nothing is recorded
 };
 
 // Makes plans for one problem with one network. One object serves one thread.

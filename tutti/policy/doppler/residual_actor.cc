@@ -35,6 +35,9 @@ class ResidualActor::Run {
         sums_(static_cast<size_t>(problem_.machine.size()) * width_, 0.0F),
         counts_(static_cast<size_t>(problem_.machine.size()), 0) {
     for (const DeviceId device : problem_.machine.devices()) names_.push_back(device);
+    if (acting.place_logits != nullptr) {
+      acting.place_logits->assign(missing_.size() * counts_.size(), kNoOdds);
+    }
   }
 
   std::optional<Plan> run() {
@@ -98,9 +101,10 @@ class ResidualActor::Run {
   }
 
   DeviceId place(OpId op) {
-    const bool network_needed = acting_.mode != Acting::Mode::follow || acting_.record != nullptr;
-    if (devices_.size() == 1 && acting_.record == nullptr) return devices_[0];
-    if (network_needed) ask(op);
+    const bool looked_at = acting_.record != nullptr || acting_.place_logits != nullptr;
+    if (devices_.size() == 1 && !looked_at) return devices_[0];
+    if (acting_.mode != Acting::Mode::follow || looked_at) ask(op);
+    if (acting_.place_logits != nullptr) keep_logits(op);
     size_t chosen = 0;
     if (acting_.mode == Acting::Mode::follow) {
       const DeviceId device = acting_.plan->placement[static_cast<size_t>(op.index)];
@@ -116,6 +120,11 @@ class ResidualActor::Run {
     }
     if (acting_.record != nullptr) record_place(op, chosen);
     return devices_[chosen];
+  }
+
+  void keep_logits(OpId op) {
+    float* row = acting_.place_logits->data() + static_cast<size_t>(op.index) * counts_.size();
+    for (size_t i = 0; i < devices_.size(); ++i) row[devices_[i].index] = logits_[i];
   }
 
   // The first device that the network likes the same, which changes names with this one.

@@ -1,0 +1,40 @@
+// A Guide lets a trained policy say where a plan should be changed: ops that the policy would put
+// elsewhere are drawn more often, and go where it would put them. The policy is asked along the
+// plan itself: what it would do with each op after all that the plan has placed before.
+
+#ifndef TUTTI_SEARCH_GUIDE_H_
+#define TUTTI_SEARCH_GUIDE_H_
+
+#include <memory>
+#include <vector>
+
+#include "tutti/policy/doppler/model.h"
+
+namespace tutti {
+
+// One object serves one thread.
+class Guide {
+ public:
+  // Keeps references to both.
+  Guide(const Problem& problem, const DopplerModel& model);
+
+  // Asks the policy along this plan. Costs about as much as making a plan.
+  void look_at(const Plan& plan);
+
+  // Both require that it has looked at a plan. An op, in proportion to how unlikely the policy
+  // finds its place in that plan; a device for it, as likely as the policy finds it, but not `own`.
+  OpId draw_op(Rng& rng) const;
+  DeviceId draw_device(OpId op, DeviceId own, Rng& rng) const;
+
+ private:
+  const Problem& problem_;
+  ProblemFeatures features_;
+  SceneFacts facts_;
+  std::unique_ptr<Actor> actor_;
+  std::vector<float> odds_;    // ops x devices: the policy's probabilities
+  std::vector<double> doubt_;  // by op: the sum so far of one minus the odds of its place
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_SEARCH_GUIDE_H_
