@@ -153,6 +153,10 @@ void add_shake(CLI::App& command, const std::shared_ptr<GraphArguments>& argumen
   shake->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
   shake->add_option("--spread", arguments->shake.spread, "Most that a number changes, as a share")
       ->capture_default_str();
+  shake
+      ->add_option("--bytes-times", arguments->shake.bytes_times,
+                   "Multiply the bytes of all values by this, for more or less communication")
+      ->capture_default_str();
   shake->add_option("--seed", arguments->shake.seed, "Seed")
       ->check(whole_number())
       ->capture_default_str();

@@ -14,7 +14,11 @@ namespace {
 class Shaker {
  public:
   Shaker(const Graph& graph, const ShakeSpec& spec)
-      : graph_(graph), spread_(spec.spread), rng_(spec.seed), builder_(graph.name()) {}
+      : graph_(graph),
+        spread_(spec.spread),
+        bytes_times_(spec.bytes_times),
+        rng_(spec.seed),
+        builder_(graph.name()) {}
 
   Result<Graph> run() {
     new_value_.resize(static_cast<size_t>(graph_.value_count()));
@@ -38,9 +42,10 @@ class Shaker {
   Duration jittered(Duration time) { return Duration(jittered(int64_t{time.count()})); }
 
   ValueSpec value_spec(ValueId value) {
-    return {.name = graph_.value_name(value),
-            .bytes = jittered(graph_.bytes(value)),
-            .dtype = graph_.dtype(value)};
+    return {
+        .name = graph_.value_name(value),
+        .bytes = std::llround(static_cast<double>(jittered(graph_.bytes(value))) * bytes_times_),
+        .dtype = graph_.dtype(value)};
   }
 
   void add(OpId op) {
@@ -96,6 +101,7 @@ class Shaker {
 
   const Graph& graph_;
   double spread_;
+  double bytes_times_;
   Rng rng_;
   GraphBuilder builder_;
   std::vector<ValueId> new_value_;
@@ -107,6 +113,9 @@ class Shaker {
 Result<Graph> shaken(const Graph& graph, const ShakeSpec& spec) {
   if (!(spec.spread >= 0 && spec.spread < 1)) {
     return invalid_input("the spread of a shake must be at least 0 and below 1");
+  }
+  if (!(spec.bytes_times >= 1e-3 && spec.bytes_times <= 1e3)) {
+    return invalid_input("the factor on bytes of a shake must be from 0.001 to 1000");
   }
   return Shaker(graph, spec).run();
 }

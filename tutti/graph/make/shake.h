@@ -14,11 +14,13 @@ namespace tutti {
 struct ShakeSpec {
   uint64_t seed = 1;
   double spread = 0.05;  // each number is multiplied by a factor between 1 - spread and 1 + spread
+  double bytes_times = 1;  // and all bytes of values by this, for more or less communication
 };
 
 // Ops keep their names, kinds, attributes and operands. Flops, bytes and given times are
 // multiplied, each by a factor of its own; shapes are dropped, since they would no longer say the
-// bytes. Fails if the spread is not in [0, 1).
+// bytes. Fails if the spread is not in [0, 1), or bytes_times not
+// from a thousandth to a thousand.
 Result<Graph> shaken(const Graph& graph, const ShakeSpec& spec);
 
 }  // namespace tutti

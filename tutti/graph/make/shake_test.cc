@@ -46,5 +46,16 @@ TEST(Shake, GivesTheSameForTheSameSeed) {
   EXPECT_FALSE(shaken(graph, {.spread = 1.5}));
 }
 
+TEST(Shake, MultipliesTheBytesOfAllValues) {
+  const Graph graph = make_layered({.ops = 50, .width = 5}).value();
+  const Graph more = shaken(graph, {.spread = 0, .bytes_times = 10}).value();
+  int64_t before = 0;
+  int64_t after = 0;
+  for (const ValueId value : graph.values()) before += graph.bytes(value);
+  for (const ValueId value : more.values()) after += more.bytes(value);
+  EXPECT_EQ(after, 10 * before);
+  EXPECT_FALSE(shaken(graph, {.bytes_times = 0}));
+}
+
 }  // namespace
 }  // namespace tutti
