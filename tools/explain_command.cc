@@ -37,6 +37,7 @@ void print_json(const Problem& problem, const Explanation& why) {
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("op", problem.graph.op_name(why.op));
   json.field("start_ns", why.start).field("finish_ns", why.finish).field("critical", why.critical);
+  if (why.scenario) json.field("seed", std::to_string(*why.scenario));
   json.field("because", why.because).key("alternatives").open_list();
   for (const Alternative& alternative : why.alternatives) {
     json.open_object().field("device", problem.machine.device(alternative.device).name);
@@ -60,6 +61,12 @@ void print_text(const Problem& problem, const Explanation& why) {
   fmt::print("{} runs from {} to {} and is {} the critical path\n", problem.graph.op_name(why.op),
              to_text(why.start), to_text(why.finish), why.critical ? "on" : "not on");
   fmt::print("it starts at {} because {}\n", to_text(why.start), why.because);
+  if (why.scenario) {
+    fmt::print(
+        "this is one scenario, drawn with seed {}, and so are the makespans; run times are "
+        "means\n",
+        *why.scenario);
+  }
   Table table({"device", "run time", "makespan", "change", ""});
   for (const Alternative& alternative : why.alternatives) {
     const std::string name = problem.machine.device(alternative.device).name;

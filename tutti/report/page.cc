@@ -6,9 +6,9 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/graph/groups.h"
 #include "tutti/report/columns.h"
-#include "tutti/report/critical_path.h"
 #include "tutti/report/lanes.h"
 #include "tutti/report/template.h"
+#include "tutti/trace/critical_path.h"
 #include "tutti/trace/stats.h"
 
 namespace tutti {

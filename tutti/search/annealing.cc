@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// Finding the critical path costs as much as a simulation, so it is done only so often.
+// A few moves leave most of the critical path as it was, so it is found anew only so often.
 constexpr int kAcceptedBetweenPaths = 24;
 // A guide costs as much as a dozen.
 constexpr int kAcceptedBetweenLooks = 400;
@@ -51,7 +51,7 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const 
     walk.note_best();
     ++since_look;
     if (++accepted >= kAcceptedBetweenPaths) {
-      critical_path_of(problem_, walk.plan, evaluator.judge(), hot_);
+      critical_path_of(problem_.graph, evaluator.judge(), hot_);
       accepted = 0;
     }
   }

@@ -1,5 +1,8 @@
-// The critical path of a simulated run: the ops without whose waiting for each other the run would
-// have ended sooner.
+// The critical path of the judge's last simulation: the ops that decided when it ended.
+//
+// It is the ops' part of the path that tutti/trace/critical_path.h finds in a trace, and the same
+// where no transfer had to wait for another or for room: what else held a transfer up the simulator
+// does not note, as that would cost a search too much.
 
 #ifndef TUTTI_SEARCH_CRITICAL_H_
 #define TUTTI_SEARCH_CRITICAL_H_
@@ -10,11 +13,9 @@
 
 namespace tutti {
 
-// Walks back from the op that ended last: each op waited for the op before it on its device, if it
-// started the moment that one ended, or else for the producer that ended last. `path` is replaced,
-// last op first.
-void critical_path_of(const Problem& problem, const Plan& plan, const Judge& judge,
-                      std::vector<OpId>& path);
+// Walks back from the op that ended last to what decided its start, and so on: the op whose value
+// arrived last, or the op that held its slot. `path` is replaced, last op first.
+void critical_path_of(const Graph& graph, const Judge& judge, std::vector<OpId>& path);
 
 }  // namespace tutti
 

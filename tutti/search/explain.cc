@@ -5,58 +5,51 @@
 #include <algorithm>
 
 #include "tutti/runtime/sim/sim.h"
-#include "tutti/search/critical.h"
+#include "tutti/trace/critical_path.h"
 
 namespace tutti {
 namespace {
 
-// Where the last operand came from, and when it was there.
-struct LastOperand {
-  OpId producer{};
-  Duration made{-1};
-  Duration arrived{-1};
-};
-
-LastOperand last_operand(const Problem& problem, const Trace& trace, const OpSpan& span,
-                         const std::vector<const OpSpan*>& spans) {
+// The value that a transfer brought or an op made, as the sentence about an op that waited for it.
+std::string data_came(const Problem& problem, const Trace& trace, const OpSpan& span,
+                      const Decision& decision) {
   const Graph& graph = problem.graph;
-  const MemoryId memory = problem.machine.memory_of(span.device);
-  LastOperand last;
-  for (const EdgeId edge : graph.edges(span.op)) {
-    const OpId producer = graph.edge_from(edge);
-    if (!producer.valid()) continue;
-    const Duration made = spans[producer.index]->finish;
-    Duration arrived = made;
-    for (const TransferSpan& transfer : trace.transfers) {
-      if (transfer.value == graph.edge_value(edge) && transfer.to == memory) {
-        arrived = std::max(arrived, transfer.finish);
-      }
+  if (!decision.by_op) {
+    const ValueId value = trace.transfers[decision.span].value;
+    const OpId producer = graph.producer(value);
+    if (!producer.valid()) {
+      return fmt::format("the graph input '{}' arrived then from memory '{}'",
+                         graph.value_name(value), problem.machine.memory(problem.home(value)).name);
     }
-    if (arrived > last.arrived) last = {producer, made, arrived};
+    const auto made = std::find_if(trace.ops.begin(), trace.ops.end(),
+                                   [&](const OpSpan& other) { return other.op == producer; });
+    return fmt::format("the value of '{}' arrived then, {} after it was made",
+                       graph.op_name(producer), to_text(span.start - made->finish));
   }
-  return last;
+  const OpSpan& made = trace.ops[decision.span];
+  if (made.finish == span.start) {
+    return fmt::format("'{}' ended then, on the same memory", graph.op_name(made.op));
+  }
+  return fmt::format("the value of '{}' arrived then, {} after it was made", graph.op_name(made.op),
+                     to_text(span.start - made.finish));
 }
 
-std::string why_then(const Problem& problem, const Trace& trace, const OpSpan& span,
-                     const std::vector<const OpSpan*>& spans) {
-  const Graph& graph = problem.graph;
+std::string why_then(const Problem& problem, const Trace& trace, int32_t op_span) {
+  const OpSpan& span = trace.ops[op_span];
+  const Decision decision = what_decided(problem, trace, op_span);
   if (span.start.count() == 0) return "it is ready at the start of the run";
-  const LastOperand last = last_operand(problem, trace, span, spans);
-  if (last.arrived == span.start && last.arrived == last.made) {
-    return fmt::format("'{}' ended then, on the same memory", graph.op_name(last.producer));
+  if (decision.cause == Cause::data) return data_came(problem, trace, span, decision);
+  const std::string ready =
+      fmt::format("its operands were there at {}, and ", to_text(decision.ready));
+  if (decision.cause == Cause::slot) {
+    return ready + fmt::format("'{}' held the device until then",
+                               problem.graph.op_name(trace.ops[decision.span].op));
   }
-  if (last.arrived == span.start) {
-    return fmt::format("the value of '{}' arrived then, {} after it was made",
-                       graph.op_name(last.producer), to_text(last.arrived - last.made));
+  if (decision.cause == Cause::memory && decision.by_op) {
+    return ready + fmt::format("there was no room until '{}' ended",
+                               problem.graph.op_name(trace.ops[decision.span].op));
   }
-  for (const OpSpan& other : trace.ops) {
-    if (other.device == span.device && other.finish == span.start && other.op != span.op) {
-      return fmt::format("its operands were there at {}, and '{}' held the device until then",
-                         to_text(std::max(last.arrived, Duration{0})), graph.op_name(other.op));
-    }
-  }
-  return fmt::format("its operands were there at {}, and it waited for room or for its turn",
-                     to_text(std::max(last.arrived, Duration{0})));
+  return ready + "it waited for room or for its turn";
 }
 
 std::string obstacle(const Problem& problem, OpId op, DeviceId device) {
@@ -69,21 +62,22 @@ std::string obstacle(const Problem& problem, OpId op, DeviceId device) {
 
 Result<Explanation> explain(const Problem& problem, const Plan& plan, OpId op,
                             const SearchModel& model) {
-  SimRuntime runtime(model.model, {.order = model.order});
+  // One and the same scenario for the run that is told of and for those it is compared with.
+  Judge judge(problem, model.model, model.order);
+  const uint64_t seed = model.scenarios.seed;
+  SimRuntime runtime(model.model,
+                     {.order = model.order, .seed = seed, .sample = problem.costs.has_noise()});
   const Result<Trace> trace = runtime.run(problem, plan);
   if (!trace) return trace.error();
-  std::vector<const OpSpan*> spans(static_cast<size_t>(problem.graph.size()), nullptr);
-  for (const OpSpan& span : trace->ops) spans[span.op.index] = &span;
-  const OpSpan& span = *spans[op.index];
-  Explanation explanation{.op = op, .start = span.start, .finish = span.finish};
-  explanation.because = why_then(problem, *trace, span, spans);
-
-  Judge judge(problem, model.model, model.order);
-  const Result<Duration> as_planned = judge.makespan(plan, model.scenarios.seed);
-  if (!as_planned) return as_planned.error();
-  std::vector<OpId> path;
-  critical_path_of(problem, plan, judge, path);
-  explanation.critical = std::find(path.begin(), path.end(), op) != path.end();
+  const auto found = std::find_if(trace->ops.begin(), trace->ops.end(),
+                                  [&](const OpSpan& span) { return span.op == op; });
+  const auto at = static_cast<int32_t>(found - trace->ops.begin());
+  Explanation explanation{.op = op, .start = found->start, .finish = found->finish};
+  if (judge.depends_on_seed()) explanation.scenario = seed;
+  explanation.because = why_then(problem, *trace, at);
+  for (const PathStep& step : critical_path_of_run(problem, *trace).steps) {
+    if (step.is_op && step.span == at) explanation.critical = true;
+  }
 
   const int group = problem.colocation_group(op);
   Plan changed = plan;
@@ -96,14 +90,14 @@ Result<Explanation> explain(const Problem& problem, const Plan& plan, OpId op,
       alternative.run_time = problem.costs.run_time(op, device);
     }
     if (alternative.chosen) {
-      alternative.makespan = *as_planned;
+      alternative.makespan = trace->makespan;
     } else if (alternative.obstacle.empty()) {
       changed.placement = plan.placement;
       changed.placement[op.index] = device;
       for (const OpId member : group < 0 ? std::span<const OpId>() : problem.members(group)) {
         changed.placement[member.index] = device;
       }
-      const Result<Duration> makespan = judge.makespan(changed, model.scenarios.seed);
+      const Result<Duration> makespan = judge.makespan(changed, seed);
       if (makespan) {
         alternative.makespan = *makespan;
       } else {

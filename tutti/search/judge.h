@@ -35,6 +35,10 @@ class Judge {
   Duration finish(OpId op) const {
     return released_ ? released_->finish(op) : physical_->finish(op);
   }
+  // What it waited for last, as PhysicalSimulator says.
+  OpId decided_by(OpId op) const {
+    return released_ ? released_->decided_by(op) : physical_->decided_by(op);
+  }
 
  private:
   const Problem& problem_;

@@ -51,7 +51,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
            progress.over(leg, evaluator.evaluations() - before);
   };
   if (over() || evaluator.cost(walk.plan) == kNoPlan) return;  // time is up
-  critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);
+  critical_path_of(problem_.graph, evaluator.judge(), critical_);
   while (!over()) {
     choose(rng);
     const double cost_before = walk.cost;
@@ -76,7 +76,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
     walk.note_best();
     if (moved && walk.cost < cost_before) {
       if (evaluator.cost(walk.plan) == kNoPlan) return;
-      critical_path_of(problem_, walk.plan, evaluator.judge(), critical_);
+      critical_path_of(problem_.graph, evaluator.judge(), critical_);
     }
     if (evaluator.evaluations() == at) return;  // no op has a second device
   }

@@ -33,6 +33,7 @@ PhysicalSimulator::PhysicalSimulator(const Problem& problem)
   const auto devices = static_cast<size_t>(problem.machine.size());
   waiting_.resize(devices);
   free_slots_.resize(devices);
+  last_on_slot_.resize(devices);
   running_.resize(devices);
   waiting_for_room_.resize(memories_);
 }
@@ -59,6 +60,8 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   device_of_.assign(ops, DeviceId{});
   memory_of_.assign(ops, MemoryId{});
   absent_ = producer_edges_;
+  ready_at_.resize(ops);
+  decided_by_.assign(ops, OpId{});
   start_.resize(ops);
   finish_.assign(ops, Duration{0});
   slot_of_.resize(ops);
@@ -71,6 +74,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
     const int slots = problem_.machine.device(DeviceId{static_cast<int32_t>(device)}).slots;
     free_slots_[device].resize(static_cast<size_t>(slots));
     for (int slot = 0; slot < slots; ++slot) free_slots_[device][static_cast<size_t>(slot)] = slot;
+    last_on_slot_[device].assign(static_cast<size_t>(slots), OpId{});
   }
   channels_.reset();
   flows_.reset();
@@ -228,6 +232,7 @@ void PhysicalSimulator::mark_where_memory_was_freed() {
 
 void PhysicalSimulator::op_becomes_ready(OpId op) {
   const int32_t device = device_of_[op.index].index;
+  ready_at_[op.index] = now_;
   mark(device);
   if (plan_ != nullptr && !plan_->strict_order.empty()) return;
   std::vector<Waiting>& queue = waiting_[device];
@@ -282,6 +287,9 @@ void PhysicalSimulator::start_op(OpId op, int32_t device) {
   std::pop_heap(slots.begin(), slots.end(), std::greater<>());
   slot_of_[op.index] = slots.back();
   slots.pop_back();
+  OpId& before = last_on_slot_[device][static_cast<size_t>(slot_of_[op.index])];
+  if (before.valid() && finish_[before.index] > ready_at_[op.index]) decided_by_[op.index] = before;
+  before = op;
   const Duration mean = problem_.costs.run_time(op, DeviceId{device});
   double factor = 1;
   if (options_.sample) {
@@ -299,8 +307,10 @@ void PhysicalSimulator::start_op(OpId op, int32_t device) {
   events_.push(finish_[op.index], EventKind::op_done, op.index);
 }
 
-void PhysicalSimulator::reader_gets_operand(OpId reader) {
-  if (--absent_[reader.index] == 0) op_becomes_ready(reader);
+void PhysicalSimulator::reader_gets_operand(OpId reader, OpId producer) {
+  if (--absent_[reader.index] > 0) return;
+  decided_by_[reader.index] = producer;
+  op_becomes_ready(reader);
 }
 
 void PhysicalSimulator::finish_op(OpId op) {
@@ -327,7 +337,7 @@ void PhysicalSimulator::finish_op(OpId op) {
       if (plan_ == nullptr) {
         if (--unmade_[reader.index] == 0) undecided_.push_back(reader);
       } else if (memory_of(reader) == memory) {
-        reader_gets_operand(reader);
+        reader_gets_operand(reader, op);
       } else if (presence(value, memory_of(reader)) == Presence::absent) {
         request_transfer(value, memory, memory_of(reader));
       }

@@ -41,6 +41,10 @@ class PhysicalSimulator {
   // By op, of the last run that was not given up.
   Duration start(OpId op) const { return start_[op.index]; }
   Duration finish(OpId op) const { return finish_[op.index]; }
+  // What the op waited for last: the op that made the operand which arrived last, or, if its slot
+  // was taken for longer than that, the op before it there. Invalid if it was neither: it began
+  // with the run, or its last operand is a graph input.
+  OpId decided_by(OpId op) const { return decided_by_[op.index]; }
 
   // The last run, if it was recorded.
   const Trace& trace() const { return trace_; }
@@ -79,7 +83,7 @@ class PhysicalSimulator {
   OpId next_to_start(int32_t device);
   void start_op(OpId op, int32_t device);
   void finish_op(OpId op);
-  void reader_gets_operand(OpId reader);
+  void reader_gets_operand(OpId reader, OpId producer);
 
   int32_t take_transfer();
   void request_transfer(ValueId value, MemoryId from, MemoryId to);
@@ -127,9 +131,12 @@ class PhysicalSimulator {
   std::vector<Duration> start_;
   std::vector<Duration> finish_;  // expected while it runs
   std::vector<int32_t> slot_of_;
+  std::vector<Duration> ready_at_;
+  std::vector<OpId> decided_by_;
   // By device.
   std::vector<std::vector<Waiting>> waiting_;     // heaps
   std::vector<std::vector<int32_t>> free_slots_;  // heaps, the smallest on top
+  std::vector<std::vector<OpId>> last_on_slot_;
   std::vector<size_t> next_in_order_;             // into the plan's strict order
   std::vector<Duration> backlog_;                 // run times placed but not started (online)
   std::vector<std::vector<OpId>> running_;        // (online)

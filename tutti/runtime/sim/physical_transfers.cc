@@ -145,9 +145,10 @@ void PhysicalSimulator::finish_transfer(int32_t index) {
   free_transfers_.push_back(index);
   presence(transfer.value, transfer.to) = Presence::present;
   ledger_.finish_copy(transfer.value);
+  const OpId producer = problem_.graph.producer(transfer.value);
   for (const EdgeId edge : problem_.graph.consumers(transfer.value)) {
     const OpId reader = problem_.graph.edge_to(edge);
-    if (memory_of(reader) == transfer.to) reader_gets_operand(reader);
+    if (memory_of(reader) == transfer.to) reader_gets_operand(reader, producer);
   }
 }
 

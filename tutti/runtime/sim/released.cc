@@ -35,6 +35,7 @@ ReleasedSimulator::ReleasedSimulator(const Problem& problem)
   start_ns_.resize(ops);
   finish_ns_.resize(ops);
   device_of_.resize(ops);
+  decided_by_.resize(ops);
   heap_.resize(ops + 1);
   running_.resize(devices);
   queue_head_.resize(devices);
@@ -46,6 +47,7 @@ ReleasedSimulator::ReleasedSimulator(const Problem& problem)
 void ReleasedSimulator::reset() {
   missing_ = edge_count_;
   std::fill(latest_.begin(), latest_.end(), Arrival{0, -1, 0});
+  std::fill(decided_by_.begin(), decided_by_.end(), OpId{});
   std::fill(running_.begin(), running_.end(), -1);
   std::fill(queue_head_.begin(), queue_head_.end(), -1);
   std::fill(busy_until_.begin(), busy_until_.end(), kIdle);
@@ -121,6 +123,7 @@ void ReleasedSimulator::finish_on(int32_t device, std::span<const DeviceId> plac
   if (queue_head_[device] >= 0) {
     const int32_t waiting = queue_head_[device];
     queue_head_[device] = next_[waiting];
+    if (latest_[waiting].time < now) decided_by_[waiting] = OpId{op};
     start(waiting, device, now);
   }
   for (int32_t i = reader_begin_[op]; i < reader_begin_[op + 1]; ++i) {
@@ -128,7 +131,10 @@ void ReleasedSimulator::finish_on(int32_t device, std::span<const DeviceId> plac
     const Arrival arrival{now + transfer_ns(reader, DeviceId{device}, placement[reader.op]),
                           turn_++, reader.op};
     Arrival& latest = latest_[reader.op];
-    if (latest.turn < 0 || latest < arrival) latest = arrival;
+    if (latest.turn < 0 || latest < arrival) {
+      latest = arrival;
+      decided_by_[reader.op] = OpId{op};
+    }
     if (--missing_[reader.op] == 0) push(latest);
   }
 }

@@ -30,6 +30,8 @@ class ReleasedSimulator {
   // By op, of the last evaluation that was not given up.
   Duration start(OpId op) const { return Duration(start_ns_[op.index]); }
   Duration finish(OpId op) const { return Duration(finish_ns_[op.index]); }
+  // As PhysicalSimulator's.
+  OpId decided_by(OpId op) const { return decided_by_[op.index]; }
 
   // The spans of the last evaluation.
   Trace trace() const;
@@ -75,6 +77,7 @@ class ReleasedSimulator {
   std::vector<int64_t> start_ns_;    // by op
   std::vector<int64_t> finish_ns_;   // by op
   std::vector<int32_t> device_of_;   // by op
+  std::vector<OpId> decided_by_;     // by op
   std::vector<int32_t> queue_head_;  // by device, -1: empty
   std::vector<int32_t> queue_tail_;
   std::vector<int32_t> running_;     // by device, -1: idle

@@ -1,4 +1,4 @@
-#include "tutti/report/critical_path.h"
+#include "tutti/trace/critical_path.h"
 
 #include <algorithm>
 #include <optional>
@@ -48,7 +48,8 @@ class Walk {
   Walk(const Problem& problem, const Trace& trace)
       : problem_(problem),
         trace_(trace),
-        presence_(problem, trace, {}),
+        released_(is_released(trace)),
+        presence_(problem, trace, {.released = released_}),
         before_on_slot_(trace.ops.size(), -1),
         hop_before_(trace.transfers.size(), -1),
         seen_op_(trace.ops.size()),
@@ -68,11 +69,18 @@ class Walk {
       find_cause(span);
       path.steps.push_back({span.is_op, span.index, cause_});
       (span.is_op ? path.in_ops : path.in_transfers) += finish(span) - start(span);
-      path.waiting += start(span) - (before_.index < 0 ? Duration{0} : finish(before_));
+      if (before_.index >= 0) path.in_transfers += effect_ - finish(before_);
+      path.waiting += start(span) - effect_;
       span = before_;
     }
     std::reverse(path.steps.begin(), path.steps.end());
     return path;
+  }
+
+  Decision decision(int32_t op_span) {
+    seen_op_[static_cast<size_t>(op_span)] = true;
+    find_cause({true, op_span});
+    return {cause_, before_.is_op, before_.index, presence_.ready(trace_.ops[op_span].op)};
   }
 
  private:
@@ -128,9 +136,11 @@ class Walk {
   SpanRef last_op() const {
     SpanRef last;
     for (size_t i = 0; i < trace_.ops.size(); ++i) {
-      if (last.index < 0 || trace_.ops[i].finish > trace_.ops[last.index].finish) {
-        last.index = static_cast<int32_t>(i);
-      }
+      const OpSpan& span = trace_.ops[i];
+      const OpSpan* best = last.index < 0 ? nullptr : &trace_.ops[last.index];
+      const bool later = best == nullptr || span.finish > best->finish ||
+                         (span.finish == best->finish && span.op < best->op);
+      if (later) last.index = static_cast<int32_t>(i);
     }
     return last;
   }
@@ -150,10 +160,15 @@ class Walk {
 
   // Takes the candidate if it ended in time and later than all before it.
   void offer(SpanRef candidate, Cause cause, Duration begin) {
-    if (candidate.index < 0 || seen(candidate) || finish(candidate) > begin) return;
-    if (before_.index >= 0 && finish(candidate) <= finish(before_)) return;
+    if (candidate.index >= 0) offer(candidate, cause, begin, finish(candidate));
+  }
+  // The same for one whose end was felt only at `effect`.
+  void offer(SpanRef candidate, Cause cause, Duration begin, Duration effect) {
+    if (seen(candidate) || effect > begin) return;
+    if (before_.index >= 0 && effect <= effect_) return;
     before_ = candidate;
     cause_ = cause;
+    effect_ = effect;
   }
 
   // Sets before_ and cause_ for a span. Where two causes ended together the data goes first.
@@ -161,6 +176,7 @@ class Walk {
     const Duration begin = start(span);
     before_ = {};
     cause_ = Cause::none;
+    effect_ = Duration{0};
     unrecorded_ = {};
     if (span.is_op) {
       offer_operands(trace_.ops[span.index]);
@@ -168,13 +184,14 @@ class Walk {
     } else {
       offer_for_transfer(span.index);
     }
-    if (before_.index >= 0 && finish(before_) == begin) return;
+    if (before_.index >= 0 && effect_ == begin) return;
     if (begin > Duration{0}) offer_memory(span);
-    if (before_.index >= 0 && finish(before_) == begin) return;
+    if (before_.index >= 0 && effect_ == begin) return;
     // A producer elsewhere whose transfer nobody recorded explains the rest.
     if (unrecorded_.index >= 0) {
       before_ = unrecorded_;
       cause_ = Cause::data;
+      effect_ = finish(unrecorded_);
     } else if (before_.index >= 0) {
       cause_ = Cause::unknown;
     }
@@ -186,6 +203,10 @@ class Walk {
       const ValueId value = problem_.graph.edge_value(edge);
       const OpId producer = problem_.graph.edge_from(edge);
       const OpSpan* made = producer.valid() ? presence_.span(producer) : nullptr;
+      if (released_) {
+        if (made != nullptr) offer(ref_of(made), Cause::data, span.start, presence_.arrival(edge));
+        continue;
+      }
       if (made != nullptr && problem_.machine.memory_of(made->device) == memory) {
         offer(ref_of(made), Cause::data, span.start);
         continue;
@@ -238,6 +259,7 @@ class Walk {
 
   const Problem& problem_;
   const Trace& trace_;
+  bool released_;  // transfers take time and leave no spans
   Presence presence_;
   std::vector<int32_t> before_on_slot_;  // by op span
   std::vector<int32_t> hop_before_;      // by transfer span
@@ -247,6 +269,7 @@ class Walk {
   std::vector<Endings> in_memory_;
   SpanRef before_;  // of the span at hand
   Cause cause_ = Cause::none;
+  Duration effect_{0};  // when the end of before_ was felt; 0 if there is none
   SpanRef unrecorded_;
 };
 
@@ -254,6 +277,10 @@ class Walk {
 
 RunCriticalPath critical_path_of_run(const Problem& problem, const Trace& trace) {
   return Walk(problem, trace).path();
+}
+
+Decision what_decided(const Problem& problem, const Trace& trace, int32_t op_span) {
+  return Walk(problem, trace).decision(op_span);
 }
 
 }  // namespace tutti

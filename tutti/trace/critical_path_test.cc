@@ -1,8 +1,7 @@
-#include "tutti/report/critical_path.h"
+#include "tutti/trace/critical_path.h"
 
 #include <gtest/gtest.h>
 
-#include "tutti/report/page.h"
 #include "tutti/trace/testing.h"
 
 namespace tutti {
@@ -80,14 +79,50 @@ TEST(RunCriticalPath, SaysWhereTheTraceExplainsNothing) {
 // A plan shows no transfers: the time between ops is still the data's.
 TEST(RunCriticalPath, PutsUnrecordedTransfersDownToData) {
   const World world(small_graph(), small_machine());
-  const ReportedRun run = run_of_plan(world.problem(), "plan", small_plan(world.problem())).value();
-  const RunCriticalPath path = critical_path_of_run(world.problem(), run.trace);
+  const Plan plan = small_plan(world.problem());
+  Trace trace = empty_trace(world.problem());
+  for (const OpId op : {kA, kB, kC, kD, kE}) {
+    trace.ops.push_back(
+        {op, plan.placement[op.index], 0, plan.start[op.index], plan.finish[op.index]});
+  }
+  const RunCriticalPath path = critical_path_of_run(world.problem(), trace);
   // a (110 to 210), c (430 to 530), d (530 to 630), e (740 to 1140)
   expect_path(path, {{true, 0, Cause::none},
                      {true, 2, Cause::data},
                      {true, 3, Cause::data},
                      {true, 4, Cause::data}});
   EXPECT_EQ(path.waiting, ns(110 + 220 + 110));
+}
+
+// In the released model d waits for b (made at 200, there at 420), not for c (made at 400 on d's
+// own device): between the gpus are two hops of 110, to the cpu is one.
+TEST(RunCriticalPath, GoesToTheValueThatArrivedLastWhereNoTransfersAreRecorded) {
+  const World world(small_graph(), small_machine());
+  Trace trace = empty_trace(world.problem());
+  trace.runtime = "sim/released";
+  trace.ops = {{kA, kGpu0, 0, ns(0), ns(100)},
+               {kB, kGpu0, 0, ns(100), ns(200)},
+               {kC, kGpu1, 0, ns(320), ns(400)},
+               {kD, kGpu1, 0, ns(420), ns(520)},
+               {kE, kCpu0, 0, ns(630), ns(1030)}};
+  const RunCriticalPath path = critical_path_of_run(world.problem(), trace);
+  expect_path(path, {{true, 0, Cause::none},
+                     {true, 1, Cause::data},
+                     {true, 3, Cause::data},
+                     {true, 4, Cause::data}});
+  EXPECT_EQ(path.in_ops, ns(100 + 100 + 100 + 400));
+  EXPECT_EQ(path.in_transfers, ns(220 + 110));
+  EXPECT_EQ(path.waiting, ns(0));
+}
+
+TEST(Decision, NamesTheTransferOfAGraphInput) {
+  const World world(small_graph(), small_machine());
+  const Trace trace = small_trace(world.problem());
+  const Decision decision = what_decided(world.problem(), trace, 0);
+  EXPECT_EQ(decision.cause, Cause::data);
+  EXPECT_FALSE(decision.by_op);
+  EXPECT_EQ(decision.span, kMoveX);
+  EXPECT_EQ(decision.ready, ns(110));
 }
 
 TEST(RunCriticalPath, EndsEvenIfSpansTakeNoTime) {

@@ -4,10 +4,13 @@
 // It is found from the trace alone, walking back from the op that finished last: each span began
 // when something ended, its cause: the op or transfer that brought its data, the span before it on
 // its slot or channel, or one that freed memory. The walk goes from cause to cause until a span
-// began without one.
+// began without one. In the released model, which records no transfers, a producer's end is felt
+// when its value arrives, and the time between counts as transfer.
+//
+// A search walks thousands of runs without a trace: tutti/search/critical.h.
 
-#ifndef TUTTI_REPORT_CRITICAL_PATH_H_
-#define TUTTI_REPORT_CRITICAL_PATH_H_
+#ifndef TUTTI_TRACE_CRITICAL_PATH_H_
+#define TUTTI_TRACE_CRITICAL_PATH_H_
 
 #include <cstdint>
 #include <vector>
@@ -44,6 +47,17 @@ struct RunCriticalPath {
 // Requires that every id in the trace exists and that no span ends before it starts.
 RunCriticalPath critical_path_of_run(const Problem& problem, const Trace& trace);
 
+// What decided when an op began, on the critical path or not.
+struct Decision {
+  Cause cause = Cause::none;
+  bool by_op = true;
+  int32_t span = -1;  // of what it waited for, as in PathStep; -1: nothing
+  Duration ready{0};  // when its operands were all there; kNever if the trace does not say
+};
+
+// Requires the same, and an index into Trace::ops.
+Decision what_decided(const Problem& problem, const Trace& trace, int32_t op_span);
+
 }  // namespace tutti
 
-#endif  // TUTTI_REPORT_CRITICAL_PATH_H_
+#endif  // TUTTI_TRACE_CRITICAL_PATH_H_
