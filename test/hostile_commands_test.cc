@@ -39,6 +39,33 @@ TEST_F(Infeasible, MemoryTooSmallExitsWith3) {
   }
 }
 
+// Two producers of 400 bytes run first; then neither reader finds the 400 bytes that it makes.
+TEST_F(Infeasible, PlanThatStandsStillIsNotCalledGood) {
+  const std::string graph = write("graph.json", R"({"format": "tutti-graph", "schema_version": 1,
+      "name": "g", "ops": [
+      {"name": "p", "outputs": [{"bytes": 400}], "run_time_ns": 100},
+      {"name": "q", "outputs": [{"bytes": 400}], "run_time_ns": 100},
+      {"name": "after_p", "operands": ["p"], "outputs": [{"bytes": 400}], "run_time_ns": 100},
+      {"name": "after_q", "operands": ["q"], "outputs": [{"bytes": 400}], "run_time_ns": 100}]})");
+  const std::string plan = path("plan.json");
+  const std::vector<std::string> check = {"check", graph, "-m", "uniform-1", "--plan", plan};
+  ASSERT_EQ(run({"plan", graph, "-m", "uniform-1", "--policy", "heft", "-o", plan}).exit_code, 0);
+  const Ran good = run(check);
+  EXPECT_EQ(good.exit_code, 0) << good.out;
+  EXPECT_NE(good.out.find("a simulated run of the plan ends"), std::string::npos) << good.out;
+
+  std::vector<std::string> limited = check;
+  limited.insert(limited.end(), {"--constraints", write("rules.json", rules(R"("memory_limit": [
+      {"memory": "device0", "bytes": 1000}])"))});
+  const Ran bad = run(limited);
+  EXPECT_EQ(bad.exit_code, 2) << bad.out;
+  EXPECT_NE(bad.out.find("stands still at 200 ns: op 'after_p' needs 400 bytes"), std::string::npos)
+      << bad.out;
+  limited.push_back("--json");
+  const Ran json = run(limited);
+  EXPECT_NE(json.out.find("\"good\":false"), std::string::npos) << json.out;
+}
+
 struct Wrong {
   std::string claim;
   std::vector<std::string> arguments;

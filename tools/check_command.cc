@@ -1,4 +1,5 @@
-// tutti check: the independent judge of plans and traces.
+// tutti check: the independent judge of plans and traces. What the rules for plans do not tell,
+// whether a run of it would stand still for want of memory, the simulator is asked.
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
+#include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 
@@ -43,6 +45,17 @@ Result<std::optional<Trace>> trace_to_check(const std::string& path, const Probl
   return std::optional<Trace>(std::move(*trace));
 }
 
+// A plan may break no rule and yet come to a stand under memory limits.
+std::vector<std::string> faults_of_plan(const Problem& problem, const Plan& plan) {
+  std::vector<std::string> faults = check_plan(problem, plan);
+  if (!faults.empty()) return faults;  // the simulator takes good plans only
+  SimRuntime runtime;
+  if (const Result<Trace> trace = runtime.run(problem, plan); !trace) {
+    faults.push_back("in a simulated run, " + trace.error().message);
+  }
+  return faults;
+}
+
 void print_json(const std::vector<std::string>& faults, const Bounds& bounds) {
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("good", faults.empty());
@@ -71,7 +84,7 @@ int run_check(const CheckArguments& arguments) {
   const Bounds bounds = lower_bounds(problem);
   std::vector<std::string> faults;
   if (*plan) {
-    for (std::string& fault : check_plan(problem, **plan)) faults.push_back("plan: " + fault);
+    for (std::string& fault : faults_of_plan(problem, **plan)) faults.push_back("plan: " + fault);
   }
   if (*trace) {
     const TraceRules rules = rules_for(**trace, *plan ? &**plan : nullptr);
@@ -87,7 +100,8 @@ int run_check(const CheckArguments& arguments) {
   if (arguments.json) {
     print_json(faults, bounds);
   } else if (faults.empty()) {
-    fmt::print("good: every rule holds; lower bound {}\n", to_text(bounds.strongest()));
+    fmt::print("good: every rule holds{}; lower bound {}\n",
+               *plan ? ", and a simulated run of the plan ends" : "", to_text(bounds.strongest()));
   } else {
     fmt::print("{} rule{} broken\n", faults.size(), faults.size() == 1 ? " is" : "s are");
     for (const std::string& fault : faults) fmt::print("  {}\n", fault);
