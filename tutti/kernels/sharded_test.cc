@@ -24,8 +24,8 @@ void expect_same(const Sharded& split, const Sharded& whole) {
   expect_equal(run_sharded(split, inputs), run_sharded(whole, inputs));
 }
 
-const std::vector<ProductSplit> kSplits = {{2, 2, 1}, {2, 2, 4}, {1, 4, 2}, {4, 1, 1},
-                                           {1, 1, 4}, {3, 2, 1}, {4, 3, 6}};
+const std::vector<ProductSplit> kSplits = {{2, 2, 1}, {2, 2, 4}, {1, 4, 2}, {4, 1, 1}, {1, 1, 4},
+                                           {3, 2, 1}, {4, 3, 6}, {5, 2, 1}, {7, 5, 3}, {2, 3, 5}};
 
 TEST(ShardedProgram, ChainmmIsTheSameHoweverSplit) {
   const Sharded whole = must(make_chainmm({.size = 12, .split = {1, 1, 1}}));
@@ -53,7 +53,7 @@ TEST(ShardedProgram, FfnnIsTheSameHoweverSplit) {
     FfnnSpec spec = tiny_ffnn(train);
     spec.data_shards = 1;
     const Sharded whole = must(make_ffnn(spec));
-    for (const int64_t shards : {2, 3, 4}) {
+    for (const int64_t shards : {2, 3, 4, 5, 7}) {
       spec.data_shards = shards;
       expect_same(must(make_ffnn(spec)), whole);
     }
@@ -108,7 +108,7 @@ TEST(ShardedProgram, LlamaIsTheSameHoweverSplit) {
   for (const bool ends : {false, true}) {
     const Sharded whole = must(make_llama(tiny_llama(ends)));
     for (const char* split : {"dp", "tp", "mix"}) {
-      for (const int64_t shards : {2, 4}) {
+      for (const int64_t shards : {2, 3, 4}) {
         expect_same(must(make_llama(*with_split(tiny_llama(ends), split, shards))), whole);
       }
     }
@@ -117,6 +117,11 @@ TEST(ShardedProgram, LlamaIsTheSameHoweverSplit) {
     spec.data_shards = 2;
     spec.head_shards = 2;
     spec.row_shards = 8;
+    expect_same(must(make_llama(spec)), whole);
+    // Nothing divides anything: 4 sequences by 3, 4 heads by 3, 4 positions by 3.
+    spec.data_shards = 3;
+    spec.head_shards = 3;
+    spec.row_shards = 3;
     expect_same(must(make_llama(spec)), whole);
   }
 }

@@ -26,8 +26,8 @@ std::vector<Axes> places(const Axes& first, const Axes& last) {
 Region block_region(const Axes& shape, const Axes& counts, const Axes& block) {
   Region region;
   for (size_t i = 0; i < shape.size(); ++i) {
-    region.shape.push_back(shape[i] / counts[i]);
-    region.begin.push_back(block[i] * region.shape[i]);
+    region.begin.push_back(block_begin(shape[i], counts[i], block[i]));
+    region.shape.push_back(block_begin(shape[i], counts[i], block[i] + 1) - region.begin[i]);
   }
   return region;
 }
@@ -48,9 +48,12 @@ std::vector<Axes> blocks_meeting(const Axes& shape, const Axes& counts, const Re
   Axes first;
   Axes last;
   for (size_t i = 0; i < shape.size(); ++i) {
-    const int64_t size = shape[i] / counts[i];
-    first.push_back(region.begin[i] / size);
-    last.push_back((region.begin[i] + region.shape[i] - 1) / size);
+    // The last block that begins no later than the position.
+    const auto block_at = [&](int64_t position) {
+      return ((position + 1) * counts[i] - 1) / shape[i];
+    };
+    first.push_back(block_at(region.begin[i]));
+    last.push_back(block_at(region.begin[i] + region.shape[i] - 1));
   }
   return places(first, last);
 }

@@ -1,5 +1,6 @@
-// Arithmetic of equal blocks: a shape split into counts[i] blocks along axis i, numbered in
-// row-major order.
+// Arithmetic of blocks: a shape split into counts[i] blocks along axis i, numbered in row-major
+// order. Their sizes along an axis differ by at most one, and are equal where the count divides it.
+// Blocks of a multiple of the count lie within those of the count.
 
 #ifndef TUTTI_GRAPH_MAKE_BLOCKS_H_
 #define TUTTI_GRAPH_MAKE_BLOCKS_H_
@@ -19,7 +20,12 @@ struct Region {
   friend auto operator<=>(const Region&, const Region&) = default;
 };
 
-// The region of one block. Requires counts that divide the shape.
+// Where a block begins along an axis; with block == count, where the last one ends.
+inline int64_t block_begin(int64_t size, int64_t count, int64_t block) {
+  return size * block / count;
+}
+
+// The region of one block. Requires counts from 1 to the sizes, which are at most 2^31.
 Region block_region(const Axes& shape, const Axes& counts, const Axes& block);
 
 // The number of a block.

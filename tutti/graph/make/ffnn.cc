@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
+#include <algorithm>
 
 #include "tutti/graph/make/expert.h"
 
@@ -44,7 +44,7 @@ class Ffnn {
   void split_product(const std::string& name, IndexId rows, IndexId columns, IndexId summed);
   // By data: how many devices add up the gradients of that layer.
   int64_t column_shards(IndexId layer) const {
-    return std::gcd(program_[layer].size, spec_.data_shards);
+    return std::min(program_[layer].size, spec_.data_shards);
   }
   Expert expert() const;
 

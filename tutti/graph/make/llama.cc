@@ -92,8 +92,8 @@ int64_t row_shards_by_sequence(const LlamaSpec& spec) {
   return std::gcd(spec.row_shards, spec.batch / spec.data_shards);
 }
 
-bool rows_split_evenly(const LlamaSpec& spec) {
-  return spec.sequence % (spec.row_shards / row_shards_by_sequence(spec)) == 0;
+bool has_rows_enough(const LlamaSpec& spec) {
+  return spec.row_shards / row_shards_by_sequence(spec) <= spec.sequence;
 }
 
 // Devices are dealt to data shards in turn, as many to each as it has head shards. Columns go by
@@ -144,9 +144,11 @@ Result<void> check(const LlamaSpec& spec) {
   if (spec.data_shards < 1 || spec.head_shards < 1 || spec.row_shards < 1) {
     return invalid_input("data, head and row shards are at least 1 each");
   }
-  if (spec.batch < 1 || spec.batch % spec.data_shards != 0) {
-    return invalid_input(fmt::format("a batch of {} does not split into {} equal data shards",
-                                     spec.batch, spec.data_shards));
+  if (spec.batch < spec.data_shards) {
+    return invalid_input(fmt::format(
+        "a batch of {} does not split into {} data shards; ask for at most {}, or for a "
+        "larger --batch",
+        spec.batch, spec.data_shards, spec.batch));
   }
   if (spec.blocks < 1 || spec.blocks > 10000) {
     return invalid_input(fmt::format("a model has from 1 to 10000 blocks, not {}", spec.blocks));
@@ -174,7 +176,7 @@ Result<LlamaSpec> with_split(LlamaSpec spec, const std::string& split, int64_t s
   }
   spec.head_shards = shards / spec.data_shards;
   spec.row_shards = std::clamp<int64_t>(spec.devices / spec.data_shards, 1, spec.head_shards);
-  while (spec.row_shards > 1 && !rows_split_evenly(spec)) --spec.row_shards;
+  while (spec.row_shards > 1 && !has_rows_enough(spec)) --spec.row_shards;
   return spec;
 }
 

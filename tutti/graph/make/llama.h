@@ -37,8 +37,8 @@ struct LlamaSpec {
 
 // The shards that `--split dp`, `tp` and `mix` stand for: all by data; all by heads; or both, with
 // the largest divisor of `shards` that is at most its root, and divides the batch, by data. Row
-// shards are as many as head shards, but no more than there are devices for a data shard, and as
-// rows split evenly into. Fails if the split is none of these, or a number is out of range.
+// shards are as many as head shards, but no more than there are devices for a data shard, nor than
+// it has rows. Fails if the split is none of these, or a number is out of range.
 Result<LlamaSpec> with_split(LlamaSpec spec, const std::string& split, int64_t shards);
 
 Result<Sharded> make_llama(const LlamaSpec& spec);

@@ -29,7 +29,9 @@ class Sharder {
 
   Result<void> check_sizes() const;
 
-  Result<void> run_statement(const Statement& statement);
+  // Fails before anything is made if the graph would be too large.
+  Result<std::vector<Split>> split_all() const;
+  Result<void> run_statement(const Split& split);
   // The partial blocks of one block of the result, or the block itself as the only one.
   Result<std::vector<Partial>> make_partials(const Split& split, BlockOf block);
   Result<Partial> make_partial(const Split& split, const BlockOf& block);
@@ -57,8 +59,10 @@ Result<Sharded> Sharder::run() && {
     for (const IndexId index : tensor.indices) blocks.shape.push_back(program_[index].size);
     blocks_.push_back(std::move(blocks));
   }
-  for (const Statement& statement : program_.statements()) {
-    if (auto done = run_statement(statement); !done) return done.error();
+  const Result<std::vector<Split>> splits = split_all();
+  if (!splits) return splits.error();
+  for (const Split& split : *splits) {
+    if (auto done = run_statement(split); !done) return done.error();
   }
   Result<Graph> graph = std::move(emitter_).build();
   if (!graph) return graph.error();
@@ -79,26 +83,34 @@ Result<void> Sharder::check_sizes() const {
   return {};
 }
 
-Result<void> Sharder::run_statement(const Statement& statement) {
-  const Result<Split> split = split_statement(program_, sharding_, statement);
-  if (!split) return split.error();
-  const double edges = static_cast<double>(statement.operands.size());
-  if (auto fits = check_made(split->ops * (1 + edges)); !fits) return fits.error();
-  const Indices& indices = split->output.indices;
+Result<std::vector<Split>> Sharder::split_all() const {
+  std::vector<Split> splits;
+  double made = 0;
+  for (const Statement& statement : program_.statements()) {
+    Result<Split> split = split_statement(program_, sharding_, statement);
+    if (!split) return split.error();
+    made += split->made;
+    splits.push_back(std::move(*split));
+  }
+  if (auto fits = check_made(made); !fits) return fits.error();
+  return splits;
+}
+
+Result<void> Sharder::run_statement(const Split& split) {
+  const Statement& statement = split.statement;
+  const Indices& indices = split.output.indices;
   TensorBlocks& blocks = blocks_[static_cast<size_t>(statement.output.index)];
-  const Axes coarse = along(indices, split->counts);
-  blocks.counts = along(indices, split->joined);
-  const double result_ops = element_count(blocks.counts);
-  if (auto fits = check_made(result_ops); !fits) return fits.error();
-  blocks.values.resize(static_cast<size_t>(result_ops));
+  const Axes coarse = along(indices, split.counts);
+  blocks.counts = along(indices, split.joined);
+  blocks.values.resize(static_cast<size_t>(element_count(blocks.counts)));
   blocks.shards.resize(blocks.values.size());
   for (const Axes& place : all_blocks(coarse)) {
     BlockOf block(program_.indices().size(), 0);
     put(block, indices, place);
     if (statement.last.valid()) {
-      put(block, {statement.last}, {along({statement.last}, split->counts)[0] - 1});
+      put(block, {statement.last}, {along({statement.last}, split.counts)[0] - 1});
     }
-    const Result<std::vector<Partial>> partials = make_partials(*split, block);
+    const Result<std::vector<Partial>> partials = make_partials(split, block);
     if (!partials) return partials.error();
     const Region whole = block_region(blocks.shape, coarse, place);
     for (const Axes& fine : blocks_meeting(blocks.shape, blocks.counts, whole)) {
@@ -109,8 +121,8 @@ Result<void> Sharder::run_statement(const Statement& statement) {
         continue;
       }
       put(block, indices, fine);
-      blocks.shards[number] = shard_of(*split, block, /*joins=*/true);
-      const Result<ValueId> joined = join(*split, *partials, block, blocks.shards[number]);
+      blocks.shards[number] = shard_of(split, block, /*joins=*/true);
+      const Result<ValueId> joined = join(split, *partials, block, blocks.shards[number]);
       if (!joined) return joined.error();
       blocks.values[number] = *joined;
     }
@@ -149,9 +161,9 @@ Result<Sharder::Partial> Sharder::make_partial(const Split& split, const BlockOf
     op.operands.push_back(*value);
   }
   if (const IndexId index = statement.offset_of; index.valid()) {
-    const int64_t size = program_[index].size / along({index}, split.counts)[0];
-    op.attributes.emplace_back(statement.offset_key,
-                               std::to_string(along({index}, block)[0] * size));
+    const int64_t begin = block_begin(program_[index].size, along({index}, split.counts)[0],
+                                      along({index}, block)[0]);
+    op.attributes.emplace_back(statement.offset_key, std::to_string(begin));
   }
   const int32_t shard = op.shard;
   const Result<ValueId> value = emitter_.add_op(std::move(op));

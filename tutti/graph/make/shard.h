@@ -1,4 +1,5 @@
-// The sharder splits the indices of a Program into equal blocks and writes the graph of the blocks:
+// The sharder splits the indices of a Program into blocks, as equal as they can be, and writes the
+// graph of the blocks:
 //
 //   - one op for each block that a statement makes; where an index that is summed over is split,
 //   one
@@ -68,8 +69,8 @@ struct Sharded {
   std::vector<TensorBlocks> tensors{};  // of the program, less those that rename others
 };
 
-// Fails, with one sentence, if a split does not divide its index, or a block or the graph would be
-// too large.
+// Fails, with one sentence, if an index has fewer positions than blocks, or a block or the graph
+// would be too large; a graph whose ops alone are too many is refused before any is made.
 Result<Sharded> shard(const Program& program, const Sharding& sharding);
 
 }  // namespace tutti

@@ -67,7 +67,8 @@ TEST(Shard, JoinsPartialBlocksInSmallerOnes) {
                   {.splits = {{small.i, 2}, {small.k, 2}}, .join_splits = {{{"y", small.i}, 1}}})
                 .error()
                 .message,
-            "index 'i' of 'y' has size 8 and 2 blocks, which cannot be joined in 1 equal ones");
+            "index 'i' of 'y' has size 8 and 2 blocks, which cannot be joined in 1; ask for a "
+            "multiple of 2 up to 8");
 }
 
 TEST(Shard, CutsAndAssemblesWhereReadersWantOtherBlocks) {
@@ -121,10 +122,14 @@ TEST(Shard, IsTheSameEveryTime) {
 
 TEST(Shard, SaysWhatCannotBeSplitOrMade) {
   const Small small;
-  EXPECT_EQ(shard(small.program, {.splits = {{small.j, 4}}}).error().message,
-            "index 'j' of 'y' has size 6 and does not split into 4 equal blocks");
-  EXPECT_EQ(shard(small.program, {.splits = {{small.j, -1}}}).error().message,
-            "index 'j' of 'y' has size 6 and does not split into -1 equal blocks");
+  EXPECT_EQ(
+      shard(small.program, {.splits = {{small.j, 7}}}).error().message,
+      "index 'j' of 'y' has size 6 and does not split into 7 blocks; ask for 1 to 6 shards of "
+      "it, or for a larger size");
+  EXPECT_EQ(
+      shard(small.program, {.splits = {{small.j, -1}}}).error().message,
+      "index 'j' of 'y' has size 6 and does not split into -1 blocks; ask for 1 to 6 shards of "
+      "it, or for a larger size");
   Program huge("huge");
   const IndexId i = huge.index("i", 1 << 30);
   const IndexId j = huge.index("j", 1 << 30);
@@ -138,6 +143,50 @@ TEST(Shard, SaysWhatCannotBeSplitOrMade) {
   empty.elementwise("y", "relu", {empty.input("x", {none})});
   EXPECT_EQ(shard(empty, {}).error().message,
             "index 'n' of 'empty' has size 0; sizes are from 1 to 2147483647");
+}
+
+// 6 columns in 4 blocks: 1, 2, 1, 2. Nothing is lost and nothing is made twice.
+TEST(Shard, BlocksAreAsEqualAsTheyCanBe) {
+  const Small small;
+  const Result<Sharded> sharded = shard(small.program, {.splits = {{small.j, 4}}});
+  ASSERT_TRUE(sharded) << sharded.error().message;
+  const Graph& graph = sharded->graph;
+  std::vector<double> flops;
+  double bytes = 0;
+  for (const OpId op : graph.ops()) {
+    if (graph.op_kind_name(op) != "matmul") continue;
+    flops.push_back(graph.flops(op));
+    bytes += static_cast<double>(graph.bytes(graph.outputs(op).front()));
+  }
+  EXPECT_EQ(flops,
+            (std::vector<double>{2 * 8 * 4 * 1, 2 * 8 * 4 * 2, 2 * 8 * 4 * 1, 2 * 8 * 4 * 2}));
+  EXPECT_EQ(bytes, 8 * 6 * 4);
+}
+
+// A million blocks of each of ten tensors: each would do, all together would not.
+TEST(Shard, RefusesWhatIsTooLargeBeforeItIsMade) {
+  Program chain("chain");
+  const IndexId i = chain.index("i", 1'000'000);
+  TensorId x = chain.input("x0", {i});
+  for (int k = 1; k <= 10; ++k) x = chain.elementwise("x" + std::to_string(k), "relu", {x});
+  EXPECT_EQ(shard(chain, {.splits = {{i, 1'000'000}}}).error().message,
+            "the graph would have 2e+07 ops and edges; at most 1.678e+07 are made");
+}
+
+TEST(Blocks, OfAMultipleLieWithinThoseOfTheCount) {
+  for (int64_t size = 1; size < 30; ++size) {
+    for (int64_t count = 1; count <= size; ++count) {
+      for (int64_t finer = count; finer <= size; finer += count) {
+        for (int64_t block = 0; block < finer; ++block) {
+          const Region fine = block_region({size}, {finer}, {block});
+          EXPECT_GE(fine.shape[0], size / finer);
+          EXPECT_LE(fine.shape[0], (size + finer - 1) / finer);
+          const std::vector<Axes> around = blocks_meeting({size}, {count}, fine);
+          EXPECT_EQ(around, (std::vector<Axes>{{block / (finer / count)}})) << size << ' ' << finer;
+        }
+      }
+    }
+  }
 }
 
 TEST(Blocks, MeetingARegionAreThoseThatShareElements) {

@@ -23,10 +23,11 @@ struct Split {
   const ProgramTensor& output;
   BlockOf counts;  // of each op
   BlockOf joined;  // of the result: finer where partial blocks are joined in smaller ones
-  double ops = 1;  // those that join not counted
+  // Ops and edges, less those that cut and assemble what operands lack.
+  double made = 0;
 };
 
-// Fails if an index does not split into as many equal blocks as it should.
+// Fails if an index has fewer positions than it should have blocks.
 Result<Split> split_statement(const Program& program, const Sharding& sharding,
                               const Statement& statement);
 

@@ -209,21 +209,38 @@ TEST(Workloads, WithoutAssemblingDoNotDependOnTheNumberOfDevices) {
             must(make_chainmm({.devices = 8})).fingerprint());
 }
 
+TEST(Workloads, AreMadeForAnyNumberOfDevices) {
+  for (int32_t devices = 1; devices <= 17; ++devices) {
+    for (const bool train : {false, true}) {
+      const Graph graph =
+          must(make_ffnn({.train = train, .data_shards = devices, .devices = devices}));
+      EXPECT_GE(graph.size(), devices);
+    }
+    for (const char* split : {"dp", "tp", "mix"}) {
+      LlamaSpec spec{.batch = devices, .ends = true, .devices = devices};
+      must(make_llama(*with_split(spec, split, devices)));
+    }
+  }
+}
+
 TEST(Workloads, SayWhatTheyCannotMake) {
-  EXPECT_EQ(make_chainmm({.split = {3, 1, 1}}).error().message,
-            "index 'i' of 'AB' has size 10000 and does not split into 3 equal blocks");
+  EXPECT_EQ(make_chainmm({.split = {10001, 1, 1}}).error().message,
+            "index 'i' of 'AB' has size 10000 and does not split into 10001 blocks; ask for 1 to "
+            "10000 shards of it, or for a larger size");
   EXPECT_EQ(make_chainmm({.size = -5}).error().message,
             "index 'i' of 'chainmm' has size -5; sizes are from 1 to 2147483647");
   EXPECT_EQ(make_chainmm({.devices = 0}).error().message,
             "a workload is made for 1 to 65536 devices, not 0");
   EXPECT_FALSE(make_ffnn({.sizes = {4}}));
-  EXPECT_FALSE(make_ffnn({.batch = 6, .data_shards = 4}));
+  EXPECT_FALSE(make_ffnn({.batch = 6, .data_shards = 7}));
   EXPECT_EQ(make_llama({.hidden = 100, .heads = 3}).error().message,
             "100 hidden elements do not make 3 heads of an even size");
-  EXPECT_EQ(make_llama({.data_shards = 3}).error().message,
-            "a batch of 4 does not split into 3 equal data shards");
-  EXPECT_EQ(make_llama({.head_shards = 5}).error().message,
-            "index 'h' of 'query' has size 32 and does not split into 5 equal blocks");
+  EXPECT_EQ(make_llama({.data_shards = 5}).error().message,
+            "a batch of 4 does not split into 5 data shards; ask for at most 4, or for a larger "
+            "--batch");
+  EXPECT_EQ(make_llama({.head_shards = 33}).error().message,
+            "index 'h' of 'query' has size 32 and does not split into 33 blocks; ask for 1 to 32 "
+            "shards of it, or for a larger size");
   EXPECT_FALSE(make_llama({.row_shards = 0}));
   EXPECT_EQ(with_split({}, "pp", 4).error().message,
             "there is no split 'pp'; there are dp, tp and mix");
