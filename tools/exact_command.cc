@@ -109,7 +109,7 @@ void add_exact_command(CLI::App& app, int& exit_code) {
   arguments->inputs.add_to(*command);
   accept_seed(*command);
   command->add_flag("--json", arguments->json, "Print the result as JSON");
-  arguments->search.add_budget_to(*command);
+  arguments->search.add_budget_to(*command, "the enumeration and the proof, half each");
   command->add_option("-o,--output", arguments->output,
                       "Write the best work-conserving plan here; - is standard output");
   command->callback([arguments, &exit_code] { exit_code = run_exact(*arguments); });

@@ -174,11 +174,15 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
-  Result<Plan> plan = read_plan(*source, problem);
+  return load_good_plan(*source, problem);
+}
+
+Result<Plan> load_good_plan(Source& source, const Problem& problem) {
+  Result<Plan> plan = read_plan(source, problem);
   if (!plan) return plan.error();
   const std::vector<std::string> faults = check_plan(problem, *plan, 1);
-  if (!faults.empty()) return invalid_input(path + ": " + faults[0]);
-  warn_of_another_problem(path, *plan, problem);
+  if (!faults.empty()) return invalid_input(source.name() + ": " + faults[0]);
+  warn_of_another_problem(source.name(), *plan, problem);
   return plan;
 }
 

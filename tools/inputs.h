@@ -79,6 +79,8 @@ struct ModelOptions {
 
 // A plan for that problem, checked. Fails with a sentence that names the file. Warns as below.
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem);
+// The same from a file that is open already.
+Result<Plan> load_good_plan(Source& source, const Problem& problem);
 
 // Says on standard error, in one line, if the plan was made for another machine or other costs: it
 // may still be run, but is not what its planner thought of.

@@ -40,12 +40,14 @@ std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
 
 }  // namespace
 
-void SearchOptions::add_budget_to(CLI::App& command) {
+void SearchOptions::add_budget_to(CLI::App& command, const std::string& what) {
   command
-      .add_option("--budget", budget,
-                  "Wall clock for policies that search, such as 500ms, 20s, 2m, from the start of "
-                  "the command; kept within 5 %, as far as one plan can be had in it. Without it "
-                  "and --evaluations: a count that takes a second or two")
+      .add_option(
+          "--budget", budget,
+          "Wall clock for " + what +
+              ", such as 500ms, 20s, 2m, from the start of "
+              "the command; kept within 5 %, as far as one plan can be had in it. Without it "
+              "and --evaluations: a count that takes a second or two")
       ->check([](const std::string& text) {
         return parse_budget(text) ? std::string() : "must be a time such as 500ms, 20s, 2m or 1h";
       });

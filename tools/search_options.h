@@ -21,8 +21,8 @@ struct SearchOptions {
   std::optional<double> tail_weight;
 
   void add_to(CLI::App& command);
-  // How much only.
-  void add_budget_to(CLI::App& command);
+  // How much only; `what` says in the help what it is spent on.
+  void add_budget_to(CLI::App& command, const std::string& what = "policies that search");
   // Fails (invalid_input) if a flag was given that none of the policies looks at.
   Result<void> require_use(std::span<const PolicyEntry> entries) const;
   // Fails (invalid_input) if any was given: `because` ends the sentence.
