@@ -74,7 +74,7 @@ export class Browser {
     const {sessionId} = await this.send('Target.attachToTarget', {targetId, flatten: true});
     const page = new Page(this, sessionId);
     for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await page.send(`${domain}.enable`);
-    await page.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
+    await page.resize(width, height);
     return page;
   }
 
@@ -105,6 +105,11 @@ class Page {
     }
     if (method === 'Log.entryAdded' && params.entry.level === 'error') this.complaints.push(params.entry.text);
     if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+  }
+
+  async resize(width, height = 1000) {
+    await this.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
+    await this.frame();
   }
 
   // Opens a page and waits until it says it is ready.

@@ -269,6 +269,11 @@ async function comparisonAndTrace(browser) {
   assert.equal(await page.evaluate('document.querySelectorAll("svg path.bound").length'), results.length);
   assert.equal(await page.evaluate('tuttiReport.panels.length'), 2, 'the trace and the plan, one above the other');
   assert.ok((await page.evaluate('document.getElementById("answer").innerText')).includes('best single device'));
+  for (const width of [1400, 1100, 1400]) {
+    await page.resize(width);
+    assert.ok(await page.evaluate(`[...document.querySelectorAll('.comparison .scroll')]
+      .every((part) => part.scrollWidth <= part.clientWidth)`), `no column is cut off at ${width} px`);
+  }
   await keep(page, 'comparison-light');
   await checkCounts(page, countTrace('trace.json'));
   await checkTimes(page, 'trace.json');
