@@ -84,7 +84,7 @@ const std::vector<PolicyEntry>& policy_registry() {
        .make_planner = make<MEtf>},
       {.name = "m_sct",
        .what = "m_etf that keeps a device free for an op's favourite child",
-       .source = "Jeon et al. 2020 (Baechi); favourites chosen greedily",
+       .source = "Jeon et al. 2020 (Baechi); favourites by a linear program, greedily on large graphs",
        .make_planner = make<MSct>},
       {.name = "contention_eft",
        .what = "as heft, with transfers queueing for their links in the estimate",
@@ -128,7 +128,7 @@ const std::vector<PolicyEntry>& policy_registry() {
 #endif
       {.name = "doppler",
        .what = "the trained networks that come with tutti, greedily",
-       .source = "after Yao et al. 2025 (Doppler)",
+       .source = "Yao et al. 2025 (Doppler)",
        .make_planner =
            [] {
              return std::make_unique<DopplerPlanner>(
