@@ -191,14 +191,31 @@ TEST_F(State, OfACompleteSearchIsSaidToBeComplete) {
   EXPECT_NE(again.err.find("the search is complete"), std::string::npos) << again.err;
 }
 
+using Diff = Cli;
+
+TEST_F(Diff, SaysOneThingAboutABadFile) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"nonsense", "not valid JSON"},
+      {"{}", "the plan needs the key \"format\""},
+      {R"({"schema_version":1,"traceEvents":[]})", "the trace needs the key \"tutti\""}};
+  for (const auto& [text, expected] : files) {
+    const std::string bad = write("bad.json", text);
+    const Ran ran = run({"diff", bad, bad, "-g", graph, "-m", "uniform-2"});
+    EXPECT_EQ(ran.exit_code, 2) << ran.err;
+    expect_one_sentence(ran, expected);
+    EXPECT_EQ(ran.err.find("bad.json"), ran.err.rfind("bad.json")) << ran.err;
+  }
+}
+
 using Make = Cli;
 
 TEST_F(Make, SaysInOneSentenceWhatCannotBeMade) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wishes = {
-      {{"chainmm", "--split", "3,1,1"}, "does not split into 3 equal blocks"},
+      {{"chainmm", "--split", "10001,1,1"}, "does not split into 10001 blocks"},
       {{"chainmm", "--split", "2,2"}, "--split is '2,2'"},
       {{"chainmm", "--split", "2,x,2"}, "--split is '2,x,2'"},
-      {{"chainmm", "--split", "0,1,1"}, "does not split into 0 equal blocks"},
+      {{"chainmm", "--split", "0,1,1"}, "does not split into 0 blocks; ask for 1 to 10000"},
       {{"chainmm", "--size", "-1"}, "has size -1"},
       {{"chainmm", "--size", "2000000000", "--split", "1,1,1"}, "bytes"},
       {{"chainmm", "--size", "1048576", "--split", "65536,65536,1"}, "ops and edges"},
@@ -206,7 +223,10 @@ TEST_F(Make, SaysInOneSentenceWhatCannotBeMade) {
       {{"chainmm", "--devices", "0"}, "devices, not 0"},
       {{"ffnn", "--sizes", "4096"}, "sizes"},
       {{"ffnn", "--sizes", "4096,many"}, "--sizes is '4096,many'"},
-      {{"ffnn", "--batch", "7"}, "does not split into 4 equal blocks"},
+      {{"ffnn", "--batch", "3"}, "does not split into 4 blocks; ask for 1 to 3"},
+      {{"ffnn", "--batch", "1000000", "--shards", "1000000"}, "ops and edges"},
+      {{"llama-block", "--batch", "1000000", "--split", "dp", "--shards", "1000000"},
+       "ops and edges"},
       {{"llama-block", "--split", "pp"}, "there is no split 'pp'"},
       {{"llama-block", "--split", "dp", "--batch", "3"}, "does not split into 4"},
       {{"llama-block", "--shards", "-4"}, "for -4 shards"},
