@@ -84,7 +84,8 @@ const std::vector<PolicyEntry>& policy_registry() {
        .make_planner = make<MEtf>},
       {.name = "m_sct",
        .what = "m_etf that keeps a device free for an op's favourite child",
-       .source = "Jeon et al. 2020 (Baechi); favourites by a linear program, greedily on large graphs",
+       .source =
+           "Jeon et al. 2020 (Baechi); favourites by a linear program, greedily on large graphs",
        .make_planner = make<MSct>},
       {.name = "contention_eft",
        .what = "as heft, with transfers queueing for their links in the estimate",

@@ -137,9 +137,9 @@ class PhysicalSimulator {
   std::vector<std::vector<Waiting>> waiting_;     // heaps
   std::vector<std::vector<int32_t>> free_slots_;  // heaps, the smallest on top
   std::vector<std::vector<OpId>> last_on_slot_;
-  std::vector<size_t> next_in_order_;             // into the plan's strict order
-  std::vector<Duration> backlog_;                 // run times placed but not started (online)
-  std::vector<std::vector<OpId>> running_;        // (online)
+  std::vector<size_t> next_in_order_;       // into the plan's strict order
+  std::vector<Duration> backlog_;           // run times placed but not started (online)
+  std::vector<std::vector<OpId>> running_;  // (online)
   std::vector<uint8_t> marked_;
   std::vector<int32_t> marked_devices_;  // to be looked at before time goes on
   std::vector<Waiting> put_aside_;       // ops for which memory is short just now
