@@ -11,6 +11,7 @@
 #include "tutti/base/check.h"
 #include "tutti/policy/doppler/rivals/gdp_network.h"
 #include "tutti/policy/doppler/rivals/placeto_network.h"
+#include "tutti/policy/nn/standardise.h"
 #include "tutti/train/torch/module.h"
 
 namespace tutti {
@@ -279,7 +280,7 @@ class PlacetoModule : public Module {
         if (kin[other] == Kin::itself) continue;
         lists[static_cast<size_t>(kin[other])].rows.push_back(versions.row(other, now));
       }
-      for (Lists& list : lists) list.finish(1.0F / static_cast<float>(kin.size()));
+      for (Lists& list : lists) list.finish(1.0F / std::sqrt(static_cast<float>(kin.size())));
     }
     const torch::Tensor sent = leak(dense(parameters, "all.send", both));
     std::vector<torch::Tensor> parts = {both.index_select(0, tensor_of(own))};
@@ -320,6 +321,30 @@ class MaxOfNeighbours : public Function<MaxOfNeighbours> {
   }
 };
 
+// Each column over all rows.
+class Standardise : public Function<Standardise> {
+ public:
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x) {
+    const torch::Tensor from = x.contiguous();
+    torch::Tensor y = torch::empty_like(from);
+    torch::Tensor spreads = torch::empty({from.size(1)}, torch::kFloat64);
+    standardise(from.data_ptr<float>(), static_cast<int>(from.size(0)),
+                static_cast<int>(from.size(1)), y.data_ptr<float>(), spreads.data_ptr<double>());
+    context->save_for_backward({y, spreads});
+    return y;
+  }
+
+  static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor by_y = gradients[0].contiguous();
+    torch::Tensor by_x = torch::empty_like(by_y);
+    standardise_backward(by_y.data_ptr<float>(), saved[0].data_ptr<float>(),
+                         saved[1].data_ptr<double>(), static_cast<int>(by_y.size(0)),
+                         static_cast<int>(by_y.size(1)), by_x.data_ptr<float>());
+    return {by_x};
+  }
+};
+
 class GdpModule : public Module {
  public:
   explicit GdpModule(const GdpShape& shape) : shape_(shape) {}
@@ -342,9 +367,10 @@ class GdpModule : public Module {
     for (int i = 0; i < shape_.blocks; ++i) {
       state = attend(parameters, "block" + std::to_string(i) + ".", state);
     }
-    const torch::Tensor devices =
-        dense(parameters, "device", owned(gdp_device_rows(features), kGdpDeviceColumns));
-    const torch::Tensor logits = state.mm(devices.t());  // the same in all episodes
+    const torch::Tensor device_rows = owned(gdp_device_rows(features), kGdpDeviceColumns);
+    const torch::Tensor logits =  // the same in all episodes
+        Standardise::apply(state).mm(dense(parameters, "device", device_rows).t()) +
+        dense(parameters, "device_common", device_rows).t();
     return place_alone(decisions, logits.unsqueeze(0).expand(
                                       {decisions.episodes, decisions.steps, decisions.devices}));
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tutti/policy/nn/standardise.h"
+
 namespace tutti {
 namespace {
 
@@ -100,8 +102,10 @@ GdpNetwork::GdpNetwork(const GdpShape& shape)
 
 std::vector<DenseSlot> GdpNetwork::slots() {
   const int width = shape_.width;
-  std::vector<DenseSlot> all = {{"embed", width, kGdpOpColumns, &embed_},
-                                {"device", width, kGdpDeviceColumns, &device_, Dense::Bias::no}};
+  std::vector<DenseSlot> all = {
+      {"embed", width, kGdpOpColumns, &embed_},
+      {"device", width, kGdpDeviceColumns, &device_, Dense::Bias::no},
+      {"device_common", 1, kGdpDeviceColumns, &device_common_, Dense::Bias::no}};
   for (size_t i = 0; i < layers_.size(); ++i) {
     const std::string name = fmt::format("layer{}.", i);
     all.push_back({name + "send", width, width, &layers_[i].send});
@@ -140,6 +144,8 @@ TensorFile GdpNetwork::fresh(const GdpShape& shape, uint64_t seed) {
                    {"heads", std::to_string(shape.heads)},
                    {"segment", std::to_string(shape.segment)}};
   add_fresh_slots(network.slots(), seed, file);
+  // No device is liked best by all.
+  for (float& value : file.tensors["device_common.weight"].data) value = 0;
   const auto width = static_cast<size_t>(shape.width);
   for (const NormSlot& slot : network.norm_slots()) {
     file.tensors[slot.name + ".weight"] = {.shape = {shape.width},
@@ -267,13 +273,17 @@ std::vector<float> GdpNetwork::logits(const RivalFeatures& features) const {
     in_order.insert(in_order.end(), state.begin() + first, state.begin() + first + shape_.width);
   }
   for (const Block& block : blocks_) attend(block, in_order);
-  const std::vector<float> devices = applied(device_, gdp_device_rows(features));
+  standardise(in_order.data(), features.graph.ops, shape_.width, in_order.data());
+  const std::vector<float> device_rows = gdp_device_rows(features);
+  const std::vector<float> devices = applied(device_, device_rows);
+  const std::vector<float> common = applied(device_common_, device_rows);
   const auto device_count = static_cast<size_t>(features.devices);
   std::vector<float> all(features.order.size() * device_count);
   for (size_t i = 0; i < features.order.size(); ++i) {
     float* row = all.data() + static_cast<size_t>(features.order[i]) * device_count;
     for (size_t d = 0; d < device_count; ++d) {
-      row[d] = dot(in_order.data() + i * width, devices.data() + d * width, shape_.width);
+      row[d] =
+          common[d] + dot(in_order.data() + i * width, devices.data() + d * width, shape_.width);
     }
   }
   return all;

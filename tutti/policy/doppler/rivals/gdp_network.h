@@ -11,6 +11,9 @@
 //   are, and how often the numbers have been used up. Unlike the other networks here it does not
 //   treat devices that are alike alike, and it cannot: in one pass, that would give all of them the
 //   same odds for every op.
+// - The head reads states that are standardised over the ops, and what all ops like about a device
+//   is a number of its own. As it was, all ops of a fresh network wanted the same device, and
+//   learning that they should not took what they differed in with it.
 // - Features are a bucket of the op's kind, its mean run time, and time and bytes of what it makes;
 //   the original has kinds and shapes, which many of our graphs do not tell. The ids of neighbours
 //   that it has as well are an op's place in the order here, as sines: without, ops that are alike
@@ -69,7 +72,8 @@ class GdpNetwork {
  public:
   // Fails (invalid_input) unless the file holds all tensors of the shape its metadata tells.
   static Result<GdpNetwork> load(const TensorFile& file, const std::string& path);
-  // A network before any training: seeded orthogonal weights, biases of zero.
+  // A network before any training: seeded orthogonal weights, biases of zero, and
+  // nothing that all ops like about a device.
   static TensorFile fresh(const GdpShape& shape, uint64_t seed);
 
   const GdpShape& shape() const { return shape_; }
@@ -104,7 +108,7 @@ class GdpNetwork {
   void attend(const Block& block, std::vector<float>& state) const;
 
   GdpShape shape_;
-  Dense embed_, device_;
+  Dense embed_, device_, device_common_;
   std::vector<Layer> layers_;
   std::vector<Block> blocks_;
 };

@@ -152,7 +152,7 @@ class PlacetoView : public PlaceScorer {
       const float* from = sent_to_all_.data() + other * row;
       for (size_t k = 0; k < row; ++k) sum[k] += from[k];
     }
-    const float scale = 1.0F / static_cast<float>(ops_);
+    const float scale = 1.0F / std::sqrt(static_cast<float>(ops_));
     for (auto& sum : sums_) {
       for (float& value : sum) value *= scale;
     }
