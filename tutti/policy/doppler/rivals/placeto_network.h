@@ -16,9 +16,9 @@
 //   step gained. Ours makes one sweep that begins with nothing and is rewarded at its end, as
 //   Doppler's authors re-implemented it: so it is given as many simulations as Doppler, and its
 //   episodes are plans like all others. From them are k = 3 and the 32 hidden units of the head.
-// - Each round adds to an op's state instead of replacing it, and the sums are divided by the root
-//   of the number of neighbours, or by the number of ops: the widest op may have thousands. The
-//   functions of messages and sums are one layer each.
+// - Each round adds to an op's state instead of replacing it, and sums are divided by the root of
+//   the number of neighbours, or of ops: the widest op may have thousands. The functions of
+//   messages and sums are one layer each.
 // - The order is by b-level.
 
 #ifndef TUTTI_POLICY_DOPPLER_RIVALS_PLACETO_NETWORK_H_
