@@ -3,7 +3,8 @@
 //
 //   train_bench NETWORK EPISODES_PER_UPDATE UPDATES THREADS
 //
-// NETWORK is residual, published, or a variant of the latter: select, place, joint, every-step.
+// NETWORK is residual, published, a variant of the latter (select, place, joint, every-step), or a
+// rival: placeto, gdp.
 // Messages at every step take most of a gigabyte an episode: width 32, and a lesson for each.
 
 #include <fmt/format.h>
@@ -19,8 +20,8 @@
 #include "tutti/base/parallel.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/machine/preset.h"
+#include "tutti/policy/doppler/model.h"
 #include "tutti/policy/doppler/published_actor.h"
-#include "tutti/policy/doppler/residual_actor.h"
 #include "tutti/train/learner.h"
 
 namespace tutti {
@@ -51,24 +52,24 @@ class Cast {
         actors_.push_back(
             std::make_unique<PublishedActor>(problem, *published_, published, encoding));
       }
-    } else {
-      residual_ = std::make_unique<ResidualNetwork>(must(ResidualNetwork::load(model, "model")));
-      for (int i = 0; i < threads; ++i) {
-        actors_.push_back(std::make_unique<ResidualActor>(problem, *residual_, features, facts));
-      }
+      return;
     }
+    model_ = std::make_unique<DopplerModel>(must(DopplerModel::load(model, "model")));
+    for (int i = 0; i < threads; ++i) actors_.push_back(model_->actor(problem, features, facts));
   }
   Actor& actor(int thread) { return *actors_[static_cast<size_t>(thread)]; }
 
  private:
   std::unique_ptr<PublishedNetwork> published_;
-  std::unique_ptr<ResidualNetwork> residual_;
+  std::unique_ptr<DopplerModel> model_;  // of any other network
   std::vector<std::unique_ptr<Actor>> actors_;
 };
 
 TensorFile fresh_network(const std::string& kind) {
   using Learned = PublishedShape::Learned;
   if (kind == "residual") return ResidualNetwork::fresh({}, 1);
+  if (kind == "placeto") return PlacetoNetwork::fresh({}, 1);
+  if (kind == "gdp") return GdpNetwork::fresh({}, 1);
   PublishedShape shape;
   if (kind == "select") shape.learned = Learned::select;
   if (kind == "place") shape.learned = Learned::place;
@@ -88,6 +89,7 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
   const Problem problem = must(Problem::make(graph, machine, costs));
   const ProblemFeatures features = problem_features(problem);
   const PublishedFeatures published = published_features(problem);
+  const RivalFeatures rivals = rival_features(problem);
   const SceneFacts facts(problem);
   const bool every_step = kind == "every-step";
   const auto learner = must(make_learner(fresh_network(kind), "fresh", threads));
@@ -117,6 +119,7 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
       Lesson& lesson = lessons[i % lessons.size()];
       lesson.features = &features;
       lesson.published = &published;
+      lesson.rivals = &rivals;
       lesson.episodes.push_back(&records[i]);
       lesson.weights.push_back(i % 3 == 0 ? 1.0F : -0.5F);
     }

@@ -2,6 +2,8 @@
 #include "test/fuzz/promises.h"
 #include "tutti/policy/doppler/published_network.h"
 #include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/rivals/gdp_network.h"
+#include "tutti/policy/doppler/rivals/placeto_network.h"
 #include "tutti/policy/nn/tensor_file.h"
 
 namespace tutti::fuzz {
@@ -21,8 +23,12 @@ bool fuzz_model(const uint8_t* data, size_t size) {
   const auto residual = ResidualNetwork::load(*file, "input");
   const auto published = PublishedNetwork::load(*file, "input");
   if (!residual) expect_refusal(residual.error());
+  const auto placeto = PlacetoNetwork::load(*file, "input");
+  const auto gdp = GdpNetwork::load(*file, "input");
   if (!published) expect_refusal(published.error());
-  return residual || published;
+  if (!placeto) expect_refusal(placeto.error());
+  if (!gdp) expect_refusal(gdp.error());
+  return residual || published || placeto || gdp;
 }
 
 }  // namespace tutti::fuzz

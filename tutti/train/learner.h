@@ -16,6 +16,7 @@
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/features.h"
 #include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/rivals/rival_features.h"
 #include "tutti/policy/nn/tensor_file.h"
 
 namespace tutti {
@@ -25,6 +26,7 @@ namespace tutti {
 struct Lesson {
   const ProblemFeatures* features = nullptr;     // for the residual network
   const PublishedFeatures* published = nullptr;  // for the published one
+  const RivalFeatures* rivals = nullptr;         // for Placeto and GDP
   std::vector<const Episode*> episodes{};
   std::vector<float> weights{};  // by episode
 };

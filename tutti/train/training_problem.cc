@@ -9,7 +9,8 @@ TrainingProblem::TrainingProblem(std::string name, const Problem& problem)
       problem_(&problem),
       features_(problem_features(problem)),
       facts_(problem),
-      published_features_(tutti::published_features(problem)) {}
+      published_features_(tutti::published_features(problem)),
+      rival_features_(tutti::rival_features(problem)) {}
 
 std::unique_ptr<TrainingProblem> TrainingProblem::of(std::string name, const Problem& problem) {
   return std::unique_ptr<TrainingProblem>(new TrainingProblem(std::move(name), problem));

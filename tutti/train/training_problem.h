@@ -10,6 +10,7 @@
 
 #include "tutti/policy/doppler/features.h"
 #include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/rivals/rival_features.h"
 #include "tutti/policy/doppler/scene.h"
 #include "tutti/runtime/sim/sim.h"
 
@@ -31,6 +32,7 @@ class TrainingProblem {
   const ProblemFeatures& features() const { return features_; }
   const SceneFacts& facts() const { return facts_; }
   const PublishedFeatures& published_features() const { return published_features_; }
+  const RivalFeatures& rival_features() const { return rival_features_; }
 
  private:
   // What a problem refers to.
@@ -49,6 +51,7 @@ class TrainingProblem {
   ProblemFeatures features_;
   SceneFacts facts_;
   PublishedFeatures published_features_;
+  RivalFeatures rival_features_;
 };
 
 }  // namespace tutti

@@ -2,48 +2,70 @@
 
 #include "tutti/policy/doppler/published_actor.h"
 #include "tutti/policy/doppler/residual_actor.h"
+#include "tutti/policy/doppler/rivals/gdp_actor.h"
+#include "tutti/policy/doppler/rivals/placeto_actor.h"
 
 namespace tutti {
 namespace {
 
+// An actor with the features it refers to.
+template <class Features, class Of>
 class OwnFeaturesActor : public Actor {
  public:
-  OwnFeaturesActor(const Problem& problem, const PublishedNetwork& network)
-      : features_(published_features(problem)), actor_(problem, network, features_) {}
+  template <class Network>
+  OwnFeaturesActor(const Problem& problem, const Network& network, Features features)
+      : features_(std::move(features)), actor_(problem, network, features_) {}
 
   std::optional<Plan> act(const Acting& acting, Rng rng) override {
     return actor_.act(acting, rng);
   }
 
  private:
-  PublishedFeatures features_;
-  PublishedActor actor_;
+  Features features_;
+  Of actor_;
+};
+
+// Makes an actor of whichever network it is called with.
+struct MakeActor {
+  const Problem& problem;
+  const ProblemFeatures& features;
+  const SceneFacts& facts;
+
+  std::unique_ptr<Actor> operator()(const ResidualNetwork& network) const {
+    return std::make_unique<ResidualActor>(problem, network, features, facts);
+  }
+  std::unique_ptr<Actor> operator()(const PublishedNetwork& network) const {
+    return std::make_unique<OwnFeaturesActor<PublishedFeatures, PublishedActor>>(
+        problem, network, published_features(problem));
+  }
+  std::unique_ptr<Actor> operator()(const PlacetoNetwork& network) const {
+    return std::make_unique<OwnFeaturesActor<RivalFeatures, PlacetoActor>>(problem, network,
+                                                                           rival_features(problem));
+  }
+  std::unique_ptr<Actor> operator()(const GdpNetwork& network) const {
+    return std::make_unique<OwnFeaturesActor<RivalFeatures, GdpActor>>(problem, network,
+                                                                       rival_features(problem));
+  }
 };
 
 }  // namespace
 
 Result<DopplerModel> DopplerModel::load(const TensorFile& file, const std::string& path) {
-  DopplerModel model;
-  const auto network = file.metadata.find("network");
-  if (network != file.metadata.end() && network->second == "published") {
-    Result<PublishedNetwork> published = PublishedNetwork::load(file, path);
-    if (!published) return published.error();
-    model.network_ = std::move(*published);
-    return model;
-  }
-  Result<ResidualNetwork> residual = ResidualNetwork::load(file, path);
-  if (!residual) return residual.error();
-  model.network_ = std::move(*residual);
-  return model;
+  const auto told = file.metadata.find("network");
+  const std::string name = told == file.metadata.end() ? "" : told->second;
+  const auto model_of = [](auto network) -> Result<DopplerModel> {
+    if (!network) return network.error();
+    return DopplerModel(std::move(*network));
+  };
+  if (name == "published") return model_of(PublishedNetwork::load(file, path));
+  if (name == "placeto") return model_of(PlacetoNetwork::load(file, path));
+  if (name == "gdp") return model_of(GdpNetwork::load(file, path));
+  return model_of(ResidualNetwork::load(file, path));
 }
 
 std::unique_ptr<Actor> DopplerModel::actor(const Problem& problem, const ProblemFeatures& features,
                                            const SceneFacts& facts) const {
-  if (const auto* published = std::get_if<PublishedNetwork>(&network_)) {
-    return std::make_unique<OwnFeaturesActor>(problem, *published);
-  }
-  return std::make_unique<ResidualActor>(problem, std::get<ResidualNetwork>(network_), features,
-                                         facts);
+  return std::visit(MakeActor{problem, features, facts}, network_);
 }
 
 }  // namespace tutti

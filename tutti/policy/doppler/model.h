@@ -1,16 +1,20 @@
-// A DopplerModel is a trained pair of SELECT and PLACE, of whichever network its file says. It is
-// immutable; actors made of it serve one problem and one thread each.
+// A DopplerModel is a trained pair of SELECT and PLACE, of whichever network its file says: one of
+// Doppler's, or of a learned rival that only places. It is immutable; actors made of it serve one
+// problem and one thread each.
 
 #ifndef TUTTI_POLICY_DOPPLER_MODEL_H_
 #define TUTTI_POLICY_DOPPLER_MODEL_H_
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/published_network.h"
 #include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/rivals/gdp_network.h"
+#include "tutti/policy/doppler/rivals/placeto_network.h"
 
 namespace tutti {
 
@@ -19,13 +23,16 @@ class DopplerModel {
   // Fails (invalid_input) unless the file is a whole model of a network there is.
   static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
 
-  // Keeps references to all of them, and to this model. Actors of the published network work out
-  // features of their own.
+  // Keeps references to all of them, and to this model. Actors of all but the residual network
+  // work out features of their own.
   std::unique_ptr<Actor> actor(const Problem& problem, const ProblemFeatures& features,
                                const SceneFacts& facts) const;
 
  private:
-  std::variant<ResidualNetwork, PublishedNetwork> network_;
+  using Network = std::variant<ResidualNetwork, PublishedNetwork, PlacetoNetwork, GdpNetwork>;
+  explicit DopplerModel(Network network) : network_(std::move(network)) {}
+
+  Network network_;
 };
 
 }  // namespace tutti

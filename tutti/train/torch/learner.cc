@@ -229,13 +229,20 @@ class TorchLearner : public Learner {
   int threads_;
 };
 
+Result<std::unique_ptr<Module>> make_module(const TensorFile& file, const std::string& path) {
+  const auto told = file.metadata.find("network");
+  const std::string name = told == file.metadata.end() ? "" : told->second;
+  if (name == "published") return make_published_module(file, path);
+  if (name == "placeto") return make_placeto_module(file, path);
+  if (name == "gdp") return make_gdp_module(file, path);
+  return make_residual_module(file, path);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
                                               int threads) {
-  const auto network = file.metadata.find("network");
-  const bool published = network != file.metadata.end() && network->second == "published";
-  auto module = published ? make_published_module(file, path) : make_residual_module(file, path);
+  auto module = make_module(file, path);
   if (!module) return module.error();
   int64_t steps = 0;
   if (const auto found = file.metadata.find(kSteps); found != file.metadata.end()) {

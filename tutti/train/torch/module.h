@@ -45,6 +45,9 @@ Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
                                                      const std::string& path);
 Result<std::unique_ptr<Module>> make_published_module(const TensorFile& file,
                                                       const std::string& path);
+Result<std::unique_ptr<Module>> make_placeto_module(const TensorFile& file,
+                                                    const std::string& path);
+Result<std::unique_ptr<Module>> make_gdp_module(const TensorFile& file, const std::string& path);
 
 // What every module needs.
 
