@@ -33,6 +33,18 @@ TEST(Auto, IsNeverWorseThanAnythingItTried) {
   }
 }
 
+TEST(Auto, GivesTheMakespanAndNotTheAim) {
+  // Without noise the worst quarter of the scenarios is the mean, and a weight changes nothing.
+  const World world(must(make_layered({.ops = 60, .width = 6, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.evaluations = 500;
+  const Duration plain = must(plan_auto(*world.problem, settings)).makespan;
+  settings.model.scenarios.tail_weight = 3;
+  const AutoResult weighed = must(plan_auto(*world.problem, settings));
+  EXPECT_EQ(weighed.makespan, plain);
+  EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(weighed.plan, 0)), plain);
+}
+
 TEST(Auto, StaysOnOneDeviceWhereTransfersCostMoreThanTheyBring) {
   // Values of 1 GiB over a slow link between ops of 1 ms.
   const World world(must(make_layered({.ops = 40, .width = 4, .bytes = 1 << 30, .flops = 1e9})),
