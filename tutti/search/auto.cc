@@ -56,7 +56,7 @@ class Portfolio {
     add_exact_plan();
     if (best_of(entrants_) == nullptr) return refusal();
     reorder_best();
-    search();
+    if (const Result<void> searched = search(); !searched) return searched.error();
     judge();
     return result();
   }
@@ -265,20 +265,34 @@ class Portfolio {
     return now + (1 - now) * (1 - share);
   }
 
-  // Under a wall clock the earlier run may have taken its means over more or fewer scenarios.
-  void weigh_anew(IslandsState& state) {
-    if (!progress_.timed() || !Judge(problem_, model_.model, model_.order).depends_on_seed())
-      return;
+  // What an earlier run says of its costs is simulated anew: a file may say anything. Under a wall
+  // clock it may have taken its means over more or fewer scenarios; else it must have told the
+  // truth. A walk that there is no time to weigh starts afresh.
+  Result<void> weigh_anew(IslandsState& state) {
+    const bool same_scenarios = settings_.budget.evaluations ||
+                                !Judge(problem_, model_.model, model_.order).depends_on_seed();
     Evaluator evaluator(problem_, model_, progress_.until(kPoliciesEnd));
-    for (Walk& walk : state.walks) {
-      walk.cost = evaluator.cost(walk.plan);
-      walk.best_cost = evaluator.cost(walk.best);
-      if (walk.cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
+    const IslandsState fresh = start_islands(starts());
+    for (size_t i = 0; i < state.walks.size(); ++i) {
+      Walk& walk = state.walks[i];
+      const double cost = evaluator.cost(walk.plan);
+      const double best_cost = evaluator.cost(walk.best);
+      const bool same = cost == walk.cost && best_cost == walk.best_cost;
+      if (!same && same_scenarios && !evaluator.stop().now()) {
+        return invalid_input(
+            "the costs in the search state are not those of its plans; delete the file to begin "
+            "anew");
+      }
+      walk.cost = cost;
+      walk.best_cost = best_cost;
+      if (best_cost == kNoPlan) walk = fresh.walks[i];
+      if (cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
     }
-    spent_ += evaluator.evaluations();
+    if (progress_.timed()) spent_ += evaluator.evaluations();  // a count is that of one go
+    return {};
   }
 
-  void search() {
+  Result<void> search() {
     const Duration bound =
         settings_.lower_bound ? *settings_.lower_bound : lower_bounds(problem_).strongest();
     Leg whole{.begin = progress_.timed() ? progress_.elapsed() : 0,
@@ -286,16 +300,18 @@ class Portfolio {
               .evaluations = std::max<int64_t>(0, evaluations_ - spent_),
               .good_enough = static_cast<double>(bound.count())};
     IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts());
-    if (settings_.resume) weigh_anew(state);
+    if (settings_.resume) {
+      if (Result<void> weighed = weigh_anew(state); !weighed) return weighed;
+    }
     run_islands(
         problem_, model_, [this](int round, int island) { return improver(round, island); }, whole,
         progress_, settings_.seed, settings_.threads, settings_.on_round, state);
     spent_ += state.evaluations;
     for (Walk& walk : state.walks) {
-      if (walk.best_cost == kNoPlan) continue;  // there was no time to weigh it anew
       entrants_.push_back({.tried = {.policy = "search"},
                            .candidate = Candidate{std::move(walk.best), walk.best_cost}});
     }
+    return {};
   }
 
   // Every entrant on the same fresh scenarios, one scenario after the other until time is up.

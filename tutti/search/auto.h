@@ -46,8 +46,8 @@ struct AutoSettings {
 };
 
 // Fails (infeasible) if no policy finds a plan that runs; the sentence is that of the policy that
-// looks at memory closest. Under a
-// count of evaluations the result does not depend on the number of threads.
+// looks at memory closest. Fails (invalid_input) if the state to go on from lies about its costs.
+// Under a count of evaluations the result does not depend on the number of threads.
 Result<AutoResult> plan_auto(const Problem& problem, const AutoSettings& settings);
 
 // The count that stands for no budget.

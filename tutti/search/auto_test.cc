@@ -104,6 +104,37 @@ TEST(Auto, GoesOnFromTheStateOfAnEarlierRun) {
   EXPECT_EQ(plan_to_json(whole.plan, *world.problem), plan_to_json(resumed.plan, *world.problem));
 }
 
+TEST(Auto, BelievesNoCostThatItDoesNotFindItself) {
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.evaluations = 1000;
+  std::optional<IslandsState> middle;
+  settings.on_round = [&](const IslandsState& state) { middle = state; };
+  const AutoResult whole = must(plan_auto(*world.problem, settings));
+  middle->walks[1].best_cost /= 2;
+  settings.on_round = {};
+  settings.resume = middle;
+  const Result<AutoResult> resumed = plan_auto(*world.problem, settings);
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(resumed.error().kind, Error::Kind::invalid_input);
+}
+
+TEST(Auto, WeighsAStateAnewWhereScenariosMayDiffer) {
+  CostSpec spec;
+  spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1};
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})),
+                    must(make_preset("p100-4")), spec);
+  AutoSettings settings;
+  settings.budget.wall_clock = std::chrono::milliseconds(200);
+  std::optional<IslandsState> state;
+  settings.on_round = [&](const IslandsState& now) { state = now; };
+  must(plan_auto(*world.problem, settings));
+  for (Walk& walk : state->walks) walk.best_cost = 1;  // ns
+  settings.resume = state;
+  must(plan_auto(*world.problem, settings));
+  for (const Walk& walk : state->walks) EXPECT_GT(walk.best_cost, 1e6);
+}
+
 TEST(Auto, SpendsAnotherWallClockOnTheStateOfAnEarlierOne) {
   const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
   AutoSettings settings;
