@@ -291,6 +291,14 @@ bool Problem::allows(OpId op, DeviceId device) const {
   return std::binary_search(devices.begin(), devices.end(), device);
 }
 
+Problem Problem::with_memory_share(double share) const {
+  Problem problem = *this;
+  for (int64_t& bytes : problem.memory_limits_) {
+    if (bytes != kUnlimitedBytes) bytes = static_cast<int64_t>(share * static_cast<double>(bytes));
+  }
+  return problem;
+}
+
 uint64_t Problem::constraints_fingerprint() const {
   Fingerprint fingerprint;
   for (const OpId op : graph.ops()) {

@@ -14,15 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "tutti/search/islands.h"
+#include "tutti/search/entrant.h"
 
 namespace tutti {
-
-struct Tried {
-  std::string policy;
-  Duration makespan{kNever};  // mean over the judging scenarios; kNever if it has no plan that runs
-  std::string refusal{};      // its sentence, then
-};
 
 struct AutoResult {
   Plan plan;
