@@ -76,7 +76,11 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
       if (!resumed) return resumed.error();
     }
     settings.budget = clock.rest_of(settings.budget);
-    return plan_auto(problem, settings);
+    Result<AutoResult> result = plan_auto(problem, settings);
+    if (!result && result.error().kind == Error::Kind::invalid_input) {  // it is about the state
+      return invalid_input(arguments.state + ": " + result.error().message);
+    }
+    return result;
   }
   for (const auto& [flag, file] :
        {std::pair("--from", &arguments.from), {"--state", &arguments.state}}) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 
+#include "tutti/base/fingerprint.h"
 #include "tutti/graph/names.h"
 
 namespace tutti {
@@ -288,6 +289,26 @@ Result<Problem> Problem::make(const Graph& graph, const Machine& machine, const 
 bool Problem::allows(OpId op, DeviceId device) const {
   const std::span<const DeviceId> devices = devices_for(op);
   return std::binary_search(devices.begin(), devices.end(), device);
+}
+
+Problem Problem::with_memory_share(double share) const {
+  Problem problem = *this;
+  for (int64_t& bytes : problem.memory_limits_) {
+    if (bytes != kUnlimitedBytes) bytes = static_cast<int64_t>(share * static_cast<double>(bytes));
+  }
+  return problem;
+}
+
+uint64_t Problem::constraints_fingerprint() const {
+  Fingerprint fingerprint;
+  for (const OpId op : graph.ops()) {
+    fingerprint.add(static_cast<int32_t>(colocation_group(op)));
+    const std::span<const DeviceId> devices = devices_for(op);
+    fingerprint.add(static_cast<uint64_t>(devices.size()));
+    for (const DeviceId device : devices) fingerprint.add(device.index);
+  }
+  for (const int64_t limit : memory_limits_) fingerprint.add(limit);
+  return fingerprint.value();
 }
 
 MemoryId Problem::home(ValueId input) const {

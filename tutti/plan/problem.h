@@ -52,6 +52,13 @@ class Problem {
   // Where a graph input is at the start: an invalid id means in every memory.
   MemoryId home(ValueId input) const;
 
+  // The same with this share of every memory that is limited.
+  Problem with_memory_share(double share) const;
+
+  // Of what the constraints come to, however they are spelt. Graph, machine and costs have their
+  // own.
+  uint64_t constraints_fingerprint() const;
+
  private:
   friend class ProblemBuilder;
   Problem(const Graph& g, const Machine& m, const Costs& c) : graph(g), machine(m), costs(c) {}

@@ -129,6 +129,14 @@ Graph given_times() {
   return must(std::move(builder).build());
 }
 
+Graph of_ops(int count) {
+  GraphBuilder builder("few");
+  for (int i = 0; i < count; ++i) {
+    builder.add_op({.name = "op" + std::to_string(i), .kind = "k", .flops = 1e9});
+  }
+  return must(std::move(builder).build());
+}
+
 // Three rounds of eight blocks and a sum of each pair, with the groups and shards that a sharder
 // would write down.
 Graph sharded() {
@@ -220,6 +228,8 @@ std::vector<std::string> judge(const Problem& problem, const Plan* plan, bool re
 
 std::vector<std::unique_ptr<ConformanceCase>> conformance_cases() {
   std::vector<std::unique_ptr<ConformanceCase>> cases;
+  cases.push_back(make_case("no ops", of_ops(0), "p100-4"));
+  cases.push_back(make_case("one op", of_ops(1), "p100-4"));
   cases.push_back(make_case("diamond on p100-4", diamond(), "p100-4"));
   cases.push_back(make_case("one device", diamond(), "uniform-1"));
   cases.push_back(make_case("odd shapes on cpu-gpu", odd_shapes(), "cpu-gpu"));

@@ -8,7 +8,7 @@ namespace tutti {
 
 Affordable affordable_scenarios(const Problem& problem, const SearchModel& model, const Plan& plan,
                                 const Progress& progress, int threads) {
-  constexpr double kFewestEvaluations = 200;
+  constexpr double kFewestEvaluations = 1000;
   Affordable affordable{.scenarios = model.scenarios.count};
   Judge judge(problem, model.model, model.order);
   if (!progress.timed() || !judge.depends_on_seed()) return affordable;

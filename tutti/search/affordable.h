@@ -17,8 +17,8 @@ struct Affordable {
 };
 
 // Simulates the plan once, whatever the clock says, and one that uses all devices. As many
-// scenarios as the model asks for, or fewer if the rest of a wall clock would not do for a few
-// hundred evaluations.
+// scenarios as the model asks for, or fewer if the rest of a wall clock would not do for a thousand
+// evaluations.
 Affordable affordable_scenarios(const Problem& problem, const SearchModel& model, const Plan& plan,
                                 const Progress& progress, int threads);
 

@@ -8,10 +8,10 @@
 #include "tutti/base/parallel.h"
 #include "tutti/plan/bound.h"
 #include "tutti/policy/order.h"
-#include "tutti/policy/registry.h"
-#include "tutti/search/affordable.h"
 #include "tutti/search/annealing.h"
+#include "tutti/search/asking.h"
 #include "tutti/search/exact/work_conserving.h"
+#include "tutti/search/judging.h"
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
 #include "tutti/search/refusal.h"
@@ -19,27 +19,13 @@
 namespace tutti {
 namespace {
 
-// Shares of a wall clock. Policies that have not begun by then are left out; those that have are
-// stopped a while later. Order rules get a little even if the policies took all of it.
-constexpr double kPoliciesBegin = 0.35;
-constexpr double kPoliciesEnd = 0.6;
+// Shares of a wall clock, beside those of the policies (asking.h). Order rules get a little even if
+// the policies took all of theirs.
 constexpr double kOrderRules = 0.1;
 constexpr double kJudgingAtMost = 0.1;
-
-// Far from the scenarios of the search, so that the winner is chosen on runs nobody trained on.
-constexpr uint64_t kJudgingSeeds = uint64_t{1} << 32;
-constexpr int kJudgingScenarios = 32;
-// The best of them meet again in more, since the least of many means is partly luck.
-constexpr int kFinalists = 4;
-constexpr int kFinalScenarios = 512;
-// Under a count of simulations, the share of it that the final may add.
-constexpr double kFinalShare = 0.1;
-
-struct Entrant {
-  Tried tried;
-  std::string order{};  // the rule that gave it its priorities, if not the policy itself
-  std::optional<Candidate> candidate;
-};
+// What judging gets even so, where simulations are dear: one scenario for the best few.
+constexpr double kJudgedOnceAtMost = 0.3;
+constexpr int kJudgedOnce = 2 * kIslands;
 
 class Portfolio {
  public:
@@ -47,163 +33,80 @@ class Portfolio {
       : problem_(problem),
         settings_(settings),
         progress_(settings.budget),
-        model_(settings.model),
+        work_{.problem = problem,
+              .progress = progress_,
+              .model = settings.model,
+              .seed = settings.seed,
+              .threads = settings.threads},
         evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {}
 
   Result<AutoResult> run() {
-    ask_policies();
+    entrants_ = ask_policies(work_);
     add_given_plan();
     add_exact_plan();
-    if (best_of(entrants_) == nullptr) return refusal();
+    if (by_cost(entrants_).empty()) retry_with_less_memory();
+    if (by_cost(entrants_).empty()) return refusal();
     reorder_best();
-    search();
-    judge();
-    return result();
+    if (const Result<void> searched = search(); !searched) return searched.error();
+    Judging judging(work_, evaluations_);
+    const Entrant* winner = judging.judge(entrants_);
+    if (winner == nullptr) return refusal();
+    return result(*winner, judging.judged_on());
   }
 
  private:
-  static const Entrant* best_of(const std::vector<Entrant>& entrants) {
-    const Entrant* best = nullptr;
-    for (const Entrant& entrant : entrants) {
-      if (!entrant.candidate) continue;
-      if (best == nullptr || entrant.candidate->cost < best->candidate->cost) best = &entrant;
-    }
-    return best;
+  bool depends_on_seed() const {
+    return Judge(problem_, work_.model.model, work_.model.order).depends_on_seed();
+  }
+  bool depends_on_priority() const {
+    return Judge(problem_, work_.model.model, work_.model.order).depends_on_priority();
   }
 
-  // May a part of the work be stopped before it has brought anything?
-  enum class Stopping { allowed, not_before_a_plan };
-
-  Entrant try_policy(const PolicyEntry& entry, const Budget& budget, Evaluator& evaluator) const {
-    Entrant entrant{.tried = {.policy = entry.name}, .candidate = {}};
-    Result<Plan> plan = make_plan(entry, problem_, budget, settings_.seed);
-    if (!plan) {
-      entrant.tried.refusal = plan.error().message;
-      return entrant;
-    }
-    take(std::move(*plan), Stopping::allowed, evaluator, entrant);
-    return entrant;
+  void add(const char* name, Plan plan, Stopping stopping) {
+    Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
+    Entrant entrant{.tried = {.policy = name}};
+    weigh(work_, std::move(plan), stopping, evaluator, entrant);
+    work_.evaluations += evaluator.evaluations();
+    entrants_.push_back(std::move(entrant));
   }
 
-  void take(Plan plan, Stopping stopping, Evaluator& evaluator, Entrant& entrant) const {
-    const double cost = stopping == Stopping::allowed
-                            ? evaluator.cost(plan)
-                            : cost_in_any_case(problem_, model_, plan, evaluator);
-    if (cost == kNoPlan && stopping == Stopping::allowed && evaluator.stop().now()) {
-      entrant.tried.refusal = out_of_time().message;
-      return;
-    }
-    if (cost == kNoPlan) {  // the run itself tells where it stands still, and for how many bytes
-      const Result<Duration> run =
-          Judge(problem_, model_.model, model_.order).makespan(plan, model_.scenarios.seed);
-      entrant.tried.refusal =
-          run ? "its plan does not run in every scenario: memory is short" : run.error().message;
-      return;
-    }
-    entrant.candidate = Candidate{.plan = std::move(plan), .cost = cost};
-  }
-
-  // Until there is a plan that runs, policies are asked one after the other, and the clock stops
-  // none of them; only an interrupt does, and the first not even that. Gives how many were asked.
-  size_t ask_for_a_plan(const std::vector<const PolicyEntry*>& entries) {
-    const Stop interrupt = settings_.budget.stop.without_time();
-    size_t asked = 0;
-    for (; asked < entries.size() && best_of(entrants_) == nullptr; ++asked) {
-      const Budget budget{.wall_clock = {},
-                          .evaluations = {},
-                          .stop = asked == 0 ? progress_.until(kPoliciesBegin) : interrupt};
-      Entrant& entrant = entrants_[asked];
-      entrant.tried.policy = entries[asked]->name;
-      Result<Plan> plan = make_plan(*entries[asked], problem_, budget, settings_.seed);
-      if (!plan) {
-        entrant.tried.refusal = plan.error().message;
-        continue;
+  void retry_with_less_memory() {
+    for (Entrant& retried : ask_with_less_memory(work_)) {
+      for (Entrant& entrant : entrants_) {
+        if (entrant.tried.policy == retried.tried.policy) entrant = std::move(retried);
       }
-      const Affordable affordable =
-          affordable_scenarios(problem_, settings_.model, *plan, progress_, settings_.threads);
-      model_.scenarios.count = affordable.scenarios;
-      simulation_ = affordable.simulation;
-      Evaluator evaluator(problem_, model_, progress_.until(kPoliciesBegin));
-      take(std::move(*plan), Stopping::not_before_a_plan, evaluator, entrant);
-      spent_ += evaluator.evaluations();
     }
-    return asked;
-  }
-
-  void ask_policies() {
-    std::vector<const PolicyEntry*> entries;
-    for (const PolicyEntry& entry : policy_registry()) {
-      if (!entry.for_comparison) entries.push_back(&entry);
-    }
-    entrants_.resize(entries.size());
-    const size_t asked = ask_for_a_plan(entries);
-    const int threads = settings_.threads;
-    std::vector<int64_t> spent(static_cast<size_t>(threads), 0);
-    std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(threads));
-    const Stop begin = progress_.until(kPoliciesBegin);
-    const Stop end = progress_.until(kPoliciesEnd);
-    parallel_for(static_cast<int>(entries.size() - asked), threads, [&](int index, int thread) {
-      Entrant& entrant = entrants_[asked + static_cast<size_t>(index)];
-      const PolicyEntry& entry = *entries[asked + static_cast<size_t>(index)];
-      entrant.tried.policy = entry.name;
-      if (begin.now()) {
-        entrant.tried.refusal = out_of_time().message;
-        return;
-      }
-      auto& evaluator = evaluators[static_cast<size_t>(thread)];
-      if (!evaluator) evaluator.emplace(problem_, model_, end);
-      const int64_t before = evaluator->evaluations();
-      entrant = try_policy(entry, {.wall_clock = {}, .evaluations = {}, .stop = end}, *evaluator);
-      spent[static_cast<size_t>(thread)] += evaluator->evaluations() - before;
-    });
-    for (const int64_t count : spent) spent_ += count;
   }
 
   void add_given_plan() {
-    if (!settings_.from) return;
-    Evaluator evaluator(problem_, model_, progress_.until(kPoliciesEnd));
-    Entrant entrant{.tried = {.policy = "given"}, .candidate = {}};
-    take(*settings_.from, Stopping::not_before_a_plan, evaluator, entrant);
-    spent_ += evaluator.evaluations();
-    entrants_.push_back(std::move(entrant));
+    if (settings_.from) add("given", *settings_.from, Stopping::not_before_a_plan);
   }
 
   // The smallest problems can be solved outright, if transfers do not meet.
   void add_exact_plan() {
     constexpr int32_t kFewOps = 10;
     constexpr int64_t kSteps = 300'000;
-    if (problem_.graph.size() > kFewOps || model_.model != SimModel::physical) return;
+    if (problem_.graph.size() > kFewOps || work_.model.model != SimModel::physical) return;
     const Stop stop = progress_.until(kPoliciesEnd);
     Result<ExactPlan> exact =
         best_work_conserving(problem_, {.wall_clock = {}, .evaluations = kSteps, .stop = stop});
     if (!exact) return;
-    Evaluator evaluator(problem_, model_, stop);
-    Entrant entrant{.tried = {.policy = "exact"}, .candidate = {}};
-    take(std::move(exact->plan), Stopping::allowed, evaluator, entrant);
-    spent_ += evaluator.evaluations();
-    entrants_.push_back(std::move(entrant));
-  }
-
-  // Those with a plan, the best first.
-  std::vector<Entrant*> by_cost() {
-    std::vector<Entrant*> ranked;
-    for (Entrant& entrant : entrants_) {
-      if (entrant.candidate) ranked.push_back(&entrant);
-    }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const Entrant* a, const Entrant* b) {
-      return a->candidate->cost < b->candidate->cost;
-    });
-    return ranked;
+    add("exact", std::move(exact->plan), Stopping::allowed);
   }
 
   // The best placements under every order rule. Each keeps its best order and stays one entrant.
   void reorder_best() {
     constexpr size_t kPlacements = 6;
-    if (!Judge(problem_, model_.model, model_.order).depends_on_priority()) return;
-    std::vector<Entrant*> ranked = by_cost();
+    if (!depends_on_priority()) return;
+    std::vector<Entrant*> ranked = by_cost(entrants_);
     if (ranked.size() > kPlacements) ranked.resize(kPlacements);
     const auto rules = order_rules();
     std::vector<Candidate> tries(ranked.size() * rules.size());
+    if (!progress_.timed()) {  // the count is kept
+      const int64_t left = std::max<int64_t>(0, evaluations_ - work_.evaluations);
+      const int each = depends_on_seed() ? work_.model.scenarios.count : 1;
+      tries.resize(std::min(tries.size(), static_cast<size_t>(left / each)));
+    }
     std::vector<int64_t> spent(tries.size(), 0);
     const Stop stop =
         progress_.timed()
@@ -213,7 +116,7 @@ class Portfolio {
     parallel_for(static_cast<int>(tries.size()), settings_.threads, [&](int index, int thread) {
       if (stop.now()) return;
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
-      if (!evaluator) evaluator.emplace(problem_, model_, stop);
+      if (!evaluator) evaluator.emplace(problem_, work_.model, stop);
       const auto at = static_cast<size_t>(index);
       const Candidate& original = *ranked[at / rules.size()]->candidate;
       const int64_t before = evaluator->evaluations();
@@ -223,7 +126,7 @@ class Portfolio {
       spent[at] = evaluator->evaluations() - before;
     });
     for (size_t i = 0; i < tries.size(); ++i) {
-      spent_ += spent[i];
+      work_.evaluations += spent[i];
       Entrant& entrant = *ranked[i / rules.size()];
       if (tries[i].cost >= entrant.candidate->cost) continue;
       entrant.candidate = std::move(tries[i]);
@@ -234,7 +137,7 @@ class Portfolio {
   // The best few, no two of equal cost: they would be the same plan under another name.
   std::vector<Candidate> starts() {
     std::vector<Candidate> chosen;
-    for (const Entrant* entrant : by_cost()) {
+    for (const Entrant* entrant : by_cost(entrants_)) {
       if (chosen.size() == kIslands) break;
       const Candidate& candidate = *entrant->candidate;
       if (chosen.empty() || candidate.cost > chosen.back().cost) chosen.push_back(candidate);
@@ -246,168 +149,72 @@ class Portfolio {
   std::unique_ptr<Improver> improver(int round, int island) const {
     if (round == 0 || island == 0) return std::make_unique<RandomKeys>(problem_);
     if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_);
-    const bool ordering = Judge(problem_, model_.model, model_.order).depends_on_priority();
     // The last one is hotter: small problems of few steps are left only at a leap.
     const Cooling cooling{.hottest = island + 1 == kIslands ? 0.1 : Cooling{}.hottest};
-    return std::make_unique<Annealing>(problem_, ordering, cooling);
+    return std::make_unique<Annealing>(problem_, depends_on_priority(), cooling);
   }
 
-  // The share of the wall clock at which judging begins: it needs so many simulations of each
-  // entrant, and those of the search come on top.
+  // The share of the wall clock at which judging begins.
   double search_until() const {
     if (!progress_.timed()) return 1;
     const double now = progress_.elapsed();
-    const auto entrants = static_cast<double>(entrants_.size() + kIslands);
-    // Twice as long as it should take: threads may have to share cores.
-    const auto simulations = kJudgingScenarios * entrants + kFinalScenarios * kFinalists;
-    const auto judging = 2 * simulations * simulation_ / settings_.threads;
-    const double share = std::clamp(judging / progress_.time_left(), 0.0, kJudgingAtMost);
-    return now + (1 - now) * (1 - share);
+    // Of what is left, if it takes twice as long as it should: threads may have to share cores.
+    const auto share_of = [&](double simulations) {
+      return 2 * simulations * work_.simulation / work_.threads / progress_.time_left();
+    };
+    const double all = share_of(Judging::simulations(entrants_.size() + kIslands));
+    const double share =
+        std::max(std::min(all, kJudgingAtMost), std::min(share_of(kJudgedOnce), kJudgedOnceAtMost));
+    return now + (1 - now) * (1 - std::clamp(share, 0.0, 1.0));
   }
 
-  // Under a wall clock the earlier run may have taken its means over more or fewer scenarios.
-  void weigh_anew(IslandsState& state) {
-    if (!progress_.timed() || !Judge(problem_, model_.model, model_.order).depends_on_seed())
-      return;
-    Evaluator evaluator(problem_, model_, progress_.until(kPoliciesEnd));
-    for (Walk& walk : state.walks) {
-      walk.cost = evaluator.cost(walk.plan);
-      walk.best_cost = evaluator.cost(walk.best);
-      if (walk.cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
+  // What an earlier run says of its costs is simulated anew: a file may say anything. Under a wall
+  // clock it may have taken its means over more or fewer scenarios; else it must have told the
+  // truth. A walk that there is no time to weigh starts afresh.
+  Result<void> weigh_anew(IslandsState& state) {
+    const bool same_scenarios = settings_.budget.evaluations || !depends_on_seed();
+    Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
+    const IslandsState fresh = start_islands(starts());
+    for (size_t i = 0; i < state.walks.size(); ++i) {
+      Walk& walk = state.walks[i];
+      const double cost = evaluator.cost(walk.plan);
+      const double best_cost = evaluator.cost(walk.best);
+      const bool same = cost == walk.cost && best_cost == walk.best_cost;
+      if (!same && same_scenarios && !evaluator.stop().now()) {
+        return invalid_input(
+            "the costs in the search state are not those of its plans; delete the file to begin "
+            "anew");
+      }
+      walk.cost = cost;
+      walk.best_cost = best_cost;
+      if (best_cost == kNoPlan) walk = fresh.walks[i];
+      if (cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
     }
-    spent_ += evaluator.evaluations();
+    if (progress_.timed())
+      work_.evaluations += evaluator.evaluations();  // a count is that of one go
+    return {};
   }
 
-  void search() {
+  Result<void> search() {
     const Duration bound =
         settings_.lower_bound ? *settings_.lower_bound : lower_bounds(problem_).strongest();
     Leg whole{.begin = progress_.timed() ? progress_.elapsed() : 0,
               .end = search_until(),
-              .evaluations = std::max<int64_t>(0, evaluations_ - spent_),
+              .evaluations = std::max<int64_t>(0, evaluations_ - work_.evaluations),
               .good_enough = static_cast<double>(bound.count())};
     IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts());
-    if (settings_.resume) weigh_anew(state);
+    if (settings_.resume) {
+      if (Result<void> weighed = weigh_anew(state); !weighed) return weighed;
+    }
     run_islands(
-        problem_, model_, [this](int round, int island) { return improver(round, island); }, whole,
-        progress_, settings_.seed, settings_.threads, settings_.on_round, state);
-    spent_ += state.evaluations;
+        problem_, work_.model, [this](int round, int island) { return improver(round, island); },
+        whole, progress_, settings_.seed, settings_.threads, settings_.on_round, state);
+    work_.evaluations += state.evaluations;
     for (Walk& walk : state.walks) {
-      if (walk.best_cost == kNoPlan) continue;  // there was no time to weigh it anew
       entrants_.push_back({.tried = {.policy = "search"},
                            .candidate = Candidate{std::move(walk.best), walk.best_cost}});
     }
-  }
-
-  // Every entrant on the same fresh scenarios, one scenario after the other until time is up.
-  void judge() {
-    if (!Judge(problem_, model_.model, model_.order).depends_on_seed()) {
-      for (Entrant& entrant : entrants_) {  // one scenario is as good as another
-        if (entrant.candidate) entrant.tried.makespan = nanoseconds_of(entrant.candidate->cost);
-      }
-      return;
-    }
-    Scenarios fresh = model_.scenarios;
-    fresh.seed += kJudgingSeeds;
-    const std::vector<Entrant*> ranked = by_cost();
-    std::vector<std::vector<double>> makespans(ranked.size());
-    judges_.resize(static_cast<size_t>(settings_.threads));
-    judged_on_ = 0;
-    for (int i = 0; i < kJudgingScenarios &&
-                    judge_in(fresh.seed + static_cast<uint64_t>(i), ranked, makespans);
-         ++i) {
-      ++judged_on_;
-    }
-    judged_on_ = std::max(1, judged_on_);
-    for (size_t i = 0; i < ranked.size(); ++i) {
-      Entrant& entrant = *ranked[i];
-      if (!entrant.candidate) continue;
-      if (makespans[i].empty()) {
-        entrant.candidate.reset();
-        entrant.tried.refusal = "not judged: the budget was short";
-        continue;
-      }
-      makespans[i].resize(static_cast<size_t>(judged_on_));  // a scenario that not all have seen
-      entrant.candidate->cost = cost_of(makespans[i], fresh);
-      entrant.tried.makespan = nanoseconds_of(cost_of(makespans[i], {}));
-    }
-    if (judged_on_ == kJudgingScenarios) hold_final(fresh, ranked, std::move(makespans));
-  }
-
-  // The winner is the best of the final; the others keep the figures they left with.
-  void hold_final(const Scenarios& fresh, const std::vector<Entrant*>& ranked,
-                  std::vector<std::vector<double>> makespans) {
-    std::vector<size_t> order;
-    for (size_t i = 0; i < ranked.size(); ++i) {
-      if (ranked[i]->candidate) order.push_back(i);
-    }
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return ranked[a]->candidate->cost < ranked[b]->candidate->cost;
-    });
-    if (order.size() > kFinalists) order.resize(kFinalists);
-    std::vector<Entrant*> finalists;
-    std::vector<std::vector<double>> final;
-    for (const size_t i : order) {
-      finalists.push_back(ranked[i]);
-      final.push_back(std::move(makespans[i]));
-    }
-    const int64_t affordable =
-        static_cast<int64_t>(kFinalShare * static_cast<double>(evaluations_)) /
-        std::max<int64_t>(1, static_cast<int64_t>(finalists.size()));
-    const int64_t scenarios =
-        progress_.timed() ? kFinalScenarios : std::min<int64_t>(kFinalScenarios, affordable);
-    for (int64_t i = 0; i < scenarios; ++i) {
-      const uint64_t seed = fresh.seed + static_cast<uint64_t>(kJudgingScenarios + i);
-      if (!judge_in(seed, finalists, final)) break;
-      ++judged_on_;
-    }
-    for (size_t i = 0; i < finalists.size(); ++i) {
-      Entrant& entrant = *finalists[i];
-      if (!entrant.candidate) continue;
-      final[i].resize(static_cast<size_t>(judged_on_));
-      entrant.candidate->cost = cost_of(final[i], fresh);
-      entrant.tried.makespan = nanoseconds_of(cost_of(final[i], {}));
-      if (winner_ == nullptr || entrant.candidate->cost < winner_->candidate->cost) {
-        winner_ = &entrant;
-      }
-    }
-  }
-
-  // One scenario for all that are still in. False if there was no time for all; the first time, one
-  // is judged in any case.
-  bool judge_in(uint64_t seed, const std::vector<Entrant*>& ranked,
-                std::vector<std::vector<double>>& makespans) {
-    const Stop stop = progress_.until(1);
-    std::vector<int64_t> spent(ranked.size(), 0);
-    std::vector<uint8_t> late(ranked.size(), 0);
-    const auto judge_one = [&](size_t index, int thread, const Stop& until) {
-      Entrant& entrant = *ranked[index];
-      if (!entrant.candidate) return;
-      auto& judge = judges_[static_cast<size_t>(thread)];
-      if (!judge) judge.emplace(problem_, model_.model, model_.order);
-      const Result<Duration> makespan =
-          judge->makespan(entrant.candidate->plan, seed, kNever, until);
-      spent[index] = 1;
-      if (!makespan) {
-        entrant.candidate.reset();
-        entrant.tried.refusal = "its plan does not run in every scenario: memory is short";
-      } else if (*makespan == kNever) {
-        late[index] = 1;
-      } else {
-        makespans[index].push_back(static_cast<double>(makespan->count()));
-      }
-    };
-    size_t first = 0;
-    if (judged_on_ == 0) {
-      while (first < ranked.size() && (first == 0 || makespans[first - 1].empty())) {
-        judge_one(first++, 0, {});
-      }
-    }
-    parallel_for(static_cast<int>(ranked.size() - first), settings_.threads,
-                 [&](int index, int thread) {
-                   judge_one(first + static_cast<size_t>(index), thread, stop);
-                 });
-    for (const int64_t count : spent) spent_ += count;
-    return std::none_of(late.begin(), late.end(), [](uint8_t is) { return is != 0; });
+    return {};
   }
 
   Error refusal() const {
@@ -419,44 +226,42 @@ class Portfolio {
     return why_no_plan(problem_, refusals);
   }
 
-  void count_scenarios(AutoResult& result) const {
+  void count_scenarios(int judged_on, AutoResult& result) const {
     const int asked = settings_.model.scenarios.count;
-    result.scenarios = model_.scenarios.count;
-    result.judged_on = judged_on_;
-    if (result.scenarios == asked && judged_on_ >= kJudgingScenarios) return;
+    result.scenarios = work_.model.scenarios.count;
+    result.judged_on = judged_on;
+    if (result.scenarios == asked && judged_on >= kJudgingScenarios) return;
     result.shortfall =
         fmt::format("time was short: searched on {} of {} scenarios, judged on {} of {} fresh ones",
-                    result.scenarios, asked, judged_on_, kJudgingScenarios);
+                    result.scenarios, asked, judged_on, kJudgingScenarios);
   }
 
-  Result<AutoResult> result() {
-    const Entrant* best = winner_ != nullptr ? winner_ : best_of(entrants_);
-    if (best == nullptr) return refusal();
+  AutoResult result(const Entrant& winner, int judged_on) {
     AutoResult result;
-    result.plan = best->candidate->plan;
-    result.makespan = best->tried.makespan;
-    if (Judge(problem_, model_.model, model_.order).depends_on_seed()) count_scenarios(result);
-    const bool searched = best->tried.policy == "search";
-    if (searched) {  // its own timeline is that of the plan it started from
-      result.plan.start.clear();
-      result.plan.finish.clear();
-      result.plan.planned_makespan = Duration{0};
+    result.plan = winner.candidate->plan;
+    result.makespan = winner.tried.makespan;
+    if (depends_on_seed()) count_scenarios(judged_on, result);
+    if (winner.tried.policy == "search") {  // what else it says is of the plan it started from
+      result.plan = {.placement = std::move(result.plan.placement),
+                     .priority = std::move(result.plan.priority),
+                     .strict_order = std::move(result.plan.strict_order)};
     }
     Provenance& provenance = result.plan.provenance;
-    provenance.policy = "auto:" + best->tried.policy;
+    provenance.policy = "auto:" + winner.tried.policy;
     provenance.seed = settings_.seed;
-    provenance.evaluations = spent_;
+    provenance.evaluations = work_.evaluations;
     provenance.graph_fingerprint = problem_.graph.fingerprint();
     provenance.machine_fingerprint = problem_.machine.fingerprint();
     provenance.costs_fingerprint = problem_.costs.fingerprint();
-    if (!best->order.empty()) provenance.policy += "+" + best->order;
+    if (!winner.order.empty()) provenance.policy += "+" + winner.order;
     std::optional<Tried> search;
-    for (Entrant& entrant : entrants_) {
-      if (!entrant.order.empty()) entrant.tried.policy += "+" + entrant.order;
-      if (entrant.tried.policy != "search") {
-        result.tried.push_back(entrant.tried);
-      } else if (!search || entrant.tried.makespan < search->makespan) {
-        search = entrant.tried;
+    for (const Entrant& entrant : entrants_) {
+      Tried tried = entrant.tried;
+      if (!entrant.order.empty()) tried.policy += "+" + entrant.order;
+      if (tried.policy != "search") {
+        result.tried.push_back(std::move(tried));
+      } else if (!search || tried.makespan < search->makespan) {
+        search = std::move(tried);
       }
     }
     if (search) result.tried.push_back(*search);
@@ -465,15 +270,10 @@ class Portfolio {
 
   const Problem& problem_;
   const AutoSettings& settings_;
-  Progress progress_;
-  SearchModel model_;  // with as many scenarios as time allows
-  int64_t evaluations_;
-  std::chrono::duration<double> simulation_{0};  // how long one takes, if that matters
-  int judged_on_ = 1;
-  std::vector<std::optional<Judge>> judges_;  // by thread
-  int64_t spent_ = 0;
+  const Progress progress_;
+  Work work_;
+  const int64_t evaluations_;
   std::vector<Entrant> entrants_;
-  const Entrant* winner_ = nullptr;  // of the final, if there was one
 };
 
 }  // namespace

@@ -14,15 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "tutti/search/islands.h"
+#include "tutti/search/entrant.h"
 
 namespace tutti {
-
-struct Tried {
-  std::string policy;
-  Duration makespan{kNever};  // mean over the judging scenarios; kNever if it has no plan that runs
-  std::string refusal{};      // its sentence, then
-};
 
 struct AutoResult {
   Plan plan;
@@ -46,8 +40,8 @@ struct AutoSettings {
 };
 
 // Fails (infeasible) if no policy finds a plan that runs; the sentence is that of the policy that
-// looks at memory closest. Under a
-// count of evaluations the result does not depend on the number of threads.
+// looks at memory closest. Fails (invalid_input) if the state to go on from lies about its costs.
+// Under a count of evaluations the result does not depend on the number of threads.
 Result<AutoResult> plan_auto(const Problem& problem, const AutoSettings& settings);
 
 // The count that stands for no budget.

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/file.h"
+#include "tutti/search/asking.h"
 #include "tutti/search/judge.h"
 
 namespace tutti {
@@ -33,6 +35,18 @@ TEST(Auto, IsNeverWorseThanAnythingItTried) {
   }
 }
 
+TEST(Auto, GivesTheMakespanAndNotTheAim) {
+  // Without noise the worst quarter of the scenarios is the mean, and a weight changes nothing.
+  const World world(must(make_layered({.ops = 60, .width = 6, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.evaluations = 500;
+  const Duration plain = must(plan_auto(*world.problem, settings)).makespan;
+  settings.model.scenarios.tail_weight = 3;
+  const AutoResult weighed = must(plan_auto(*world.problem, settings));
+  EXPECT_EQ(weighed.makespan, plain);
+  EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(weighed.plan, 0)), plain);
+}
+
 TEST(Auto, StaysOnOneDeviceWhereTransfersCostMoreThanTheyBring) {
   // Values of 1 GiB over a slow link between ops of 1 ms.
   const World world(must(make_layered({.ops = 40, .width = 4, .bytes = 1 << 30, .flops = 1e9})),
@@ -54,6 +68,38 @@ TEST(Auto, LeavesOutPoliciesThatExistForComparisonOnly) {
   const World world(must(make_layered({.ops = 20, .width = 4})), "uniform-2");
   for (const Tried& tried : must(plan_of(world)).tried) {
     EXPECT_NE(tried.policy, "critical_path_released");
+  }
+}
+
+TEST(Auto, AsksWhatBringsMostForItsTimeFirst) {
+  std::vector<std::string> order;
+  for (const PolicyEntry* entry : policies_to_ask()) order.push_back(entry->name);
+  const auto turn = [&](const char* name) {
+    return std::find(order.begin(), order.end(), name) - order.begin();
+  };
+  EXPECT_EQ(order.front(), "single_device");
+  for (const char* strong : {"contention_eft", "heft", "locality", "expert", "components"}) {
+    for (const char* weak :
+         {"random", "round_robin", "best_subset", "m_sct", "enumerative", "doppler"}) {
+      EXPECT_LT(turn(strong), turn(weak)) << strong << ", " << weak;
+    }
+  }
+  EXPECT_LT(turn("random"), turn("doppler"));
+  // Everyone has a turn.
+  size_t asked = 0;
+  for (const PolicyEntry& entry : policy_registry()) asked += entry.for_comparison ? 0 : 1;
+  EXPECT_EQ(order.size(), asked);
+}
+
+TEST(Auto, TellsWhatItTriedInTheOrderOfTheRegistry) {
+  const World world(must(make_layered({.ops = 20, .width = 4})), "uniform-2");
+  const AutoResult result = must(plan_of(world));
+  size_t next = 0;
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (entry.for_comparison) continue;
+    ASSERT_LT(next, result.tried.size());
+    EXPECT_TRUE(result.tried[next].policy.starts_with(entry.name)) << entry.name;
+    ++next;
   }
 }
 
@@ -92,6 +138,37 @@ TEST(Auto, GoesOnFromTheStateOfAnEarlierRun) {
   EXPECT_EQ(plan_to_json(whole.plan, *world.problem), plan_to_json(resumed.plan, *world.problem));
 }
 
+TEST(Auto, BelievesNoCostThatItDoesNotFindItself) {
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
+  AutoSettings settings;
+  settings.budget.evaluations = 1000;
+  std::optional<IslandsState> middle;
+  settings.on_round = [&](const IslandsState& state) { middle = state; };
+  const AutoResult whole = must(plan_auto(*world.problem, settings));
+  middle->walks[1].best_cost /= 2;
+  settings.on_round = {};
+  settings.resume = middle;
+  const Result<AutoResult> resumed = plan_auto(*world.problem, settings);
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(resumed.error().kind, Error::Kind::invalid_input);
+}
+
+TEST(Auto, WeighsAStateAnewWhereScenariosMayDiffer) {
+  CostSpec spec;
+  spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1};
+  const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})),
+                    must(make_preset("p100-4")), spec);
+  AutoSettings settings;
+  settings.budget.wall_clock = std::chrono::milliseconds(200);
+  std::optional<IslandsState> state;
+  settings.on_round = [&](const IslandsState& now) { state = now; };
+  must(plan_auto(*world.problem, settings));
+  for (Walk& walk : state->walks) walk.best_cost = 1;  // ns
+  settings.resume = state;
+  must(plan_auto(*world.problem, settings));
+  for (const Walk& walk : state->walks) EXPECT_GT(walk.best_cost, 1e6);
+}
+
 TEST(Auto, SpendsAnotherWallClockOnTheStateOfAnEarlierOne) {
   const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
   AutoSettings settings;
@@ -116,6 +193,30 @@ TEST(Auto, StartsFromAPlanThatIsGiven) {
   settings.seed = 9;
   settings.from = good.plan;
   EXPECT_LE(must(plan_auto(*world.problem, settings)).makespan, good.makespan);
+}
+
+TEST(Auto, KeepsRoomWhereNoPlanThatJustFitsRuns) {
+  // Limits at which every policy's plan gets stuck in a run, though less memory makes them succeed.
+  int feasible = 0;
+  for (int64_t bytes = 5'000'000; bytes <= 8'000'000; bytes += 500'000) {
+    Constraints constraints;
+    for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+      constraints.memory_limits.push_back({.memory = gpu, .bytes = bytes});
+    }
+    const World world(must(make_layered({.ops = 40})), must(make_preset("p100-4")), {},
+                      constraints);
+    AutoSettings settings;
+    settings.budget.evaluations = 200;
+    const Result<AutoResult> result = plan_auto(*world.problem, settings);
+    // What fits into less fits into more.
+    if (!result) {
+      EXPECT_EQ(feasible, 0) << bytes << ": " << result.error().message;
+      continue;
+    }
+    ++feasible;
+    EXPECT_TRUE(Judge(*world.problem, SimModel::physical).makespan(result->plan, 0));
+  }
+  EXPECT_GT(feasible, 0);
 }
 
 TEST(Auto, SaysWhyWhenNothingFits) {

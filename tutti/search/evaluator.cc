@@ -20,7 +20,10 @@ double cost_of(std::span<const double> makespans, const Scenarios& scenarios) {
 
 Evaluator::Evaluator(const Problem& problem, const SearchModel& model, const Stop& stop)
     : judge_(problem, model.model, model.order), scenarios_(model.scenarios), stop_(stop) {
-  if (!judge_.depends_on_seed()) scenarios_.count = 1;
+  if (judge_.depends_on_seed()) return;
+  // All scenarios are one, and that is its own tail: the mean alone ranks plans alike.
+  scenarios_.count = 1;
+  scenarios_.tail_weight = 0;
 }
 
 double Evaluator::cost(const Plan& plan, double give_up_beyond) {

@@ -1,6 +1,7 @@
 // An Evaluator gives a candidate plan one number to be minimised: its makespan over a fixed set of
 // scenarios, as a mean, or as a mean plus a weight times the mean of the worst of them (CVaR;
-// Rockafellar, Uryasev 2000). All candidates of a search meet the same scenarios.
+// Rockafellar, Uryasev 2000). All candidates of a search meet the same scenarios. Where nothing
+// depends on the seed there is but one, and the number is its makespan, whatever the weight.
 
 #ifndef TUTTI_SEARCH_EVALUATOR_H_
 #define TUTTI_SEARCH_EVALUATOR_H_

@@ -7,6 +7,7 @@
 
 #include "tutti/search/affordable.h"
 #include "tutti/search/annealing.h"
+#include "tutti/search/asking.h"
 #include "tutti/search/beam.h"
 #include "tutti/search/exact/work_conserving.h"
 #include "tutti/search/neighbourhoods.h"
@@ -25,10 +26,7 @@ bool is_quick(const PolicyEntry& entry) {
 
 // The quick ones; then all others, for problems that those find no plan for.
 std::vector<const PolicyEntry*> starters() {
-  std::vector<const PolicyEntry*> entries;
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (!entry.for_comparison) entries.push_back(&entry);
-  }
+  std::vector<const PolicyEntry*> entries = policies_to_ask();
   std::stable_partition(entries.begin(), entries.end(),
                         [](const PolicyEntry* entry) { return is_quick(*entry); });
   return entries;
@@ -45,43 +43,16 @@ class SearchPlanner : public Planner {
 
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override {
     const Progress progress(budget);
-    SearchModel model = settings_.model;
-    int64_t spent = 0;
-    std::vector<Candidate> starts;
-    std::vector<Refusal> refusals;
-    for (const PolicyEntry* entry : starters()) {
-      const bool must = starts.empty();  // there has to be one, whatever the clock says
-      const Stop stop = progress.until(kStartsUntil);
-      if (!must && (stop.now() || !is_quick(*entry))) continue;
-      Result<Plan> plan = make_plan(
-          *entry, problem,
-          {.wall_clock = {}, .evaluations = {}, .stop = must ? stop.without_time() : stop}, seed);
-      if (!plan) {
-        refusals.push_back({entry->name, plan.error().message});
-        continue;
-      }
-      if (must) {
-        model.scenarios.count =
-            affordable_scenarios(problem, model, *plan, progress, settings_.threads).scenarios;
-      }
-      Evaluator evaluator(problem, model, stop);
-      const double cost =
-          must ? cost_in_any_case(problem, model, *plan, evaluator) : evaluator.cost(*plan);
-      spent += evaluator.evaluations();
-      if (cost != kNoPlan) {
-        starts.push_back({std::move(*plan), cost});
-      } else if (must) {
-        const Result<Duration> run =
-            Judge(problem, model.model, model.order).makespan(*plan, model.scenarios.seed);
-        refusals.push_back({entry->name, run ? "memory is short" : run.error().message});
-      }
-    }
-    if (starts.empty() && budget.stop.raised())
+    Starts starts{.model = settings_.model};
+    look_for_starts(problem, progress, seed, starts);
+    if (starts.found.empty()) look_for_room(problem, progress, seed, starts);
+    if (starts.found.empty() && budget.stop.raised())
       return failed("interrupted before there was a plan");
-    if (starts.empty()) return why_no_plan(problem, refusals);
-    std::stable_sort(starts.begin(), starts.end(),
+    if (starts.found.empty()) return why_no_plan(problem, starts.refusals);
+    std::stable_sort(starts.found.begin(), starts.found.end(),
                      [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-    IslandsState state = start_islands(starts);
+    const SearchModel& model = starts.model;
+    IslandsState state = start_islands(starts.found);
     const bool ordering = Judge(problem, model.model, model.order).depends_on_priority();
     const Leg whole{.evaluations = budget.evaluations.value_or(default_evaluations(problem))};
     run_islands(
@@ -94,11 +65,63 @@ class SearchPlanner : public Planner {
     plan.start.clear();  // those of the plan it started from
     plan.finish.clear();
     plan.planned_makespan = Duration{0};
-    plan.provenance = {.evaluations = state.evaluations + spent};
+    plan.provenance = {.evaluations = state.evaluations + starts.evaluations};
     return plan;
   }
 
  private:
+  struct Starts {
+    SearchModel model;  // with as many scenarios as time allows, once there is a plan
+    std::vector<Candidate> found{};
+    std::vector<Refusal> refusals{};
+    int64_t evaluations = 0;
+  };
+
+  void look_for_starts(const Problem& problem, const Progress& progress, uint64_t seed,
+                       Starts& starts) const {
+    for (const PolicyEntry* entry : starters()) {
+      const bool must = starts.found.empty();  // there has to be one, whatever the clock says
+      const Stop stop = progress.until(kStartsUntil);
+      if (!must && (stop.now() || !is_quick(*entry))) continue;
+      Result<Plan> plan = make_plan(
+          *entry, problem,
+          {.wall_clock = {}, .evaluations = {}, .stop = must ? stop.without_time() : stop}, seed);
+      if (!plan) {
+        starts.refusals.push_back({entry->name, plan.error().message});
+        continue;
+      }
+      SearchModel& model = starts.model;
+      if (must) {
+        model.scenarios.count =
+            affordable_scenarios(problem, model, *plan, progress, settings_.threads).scenarios;
+      }
+      Evaluator evaluator(problem, model, stop);
+      const double cost =
+          must ? cost_in_any_case(problem, model, *plan, evaluator) : evaluator.cost(*plan);
+      starts.evaluations += evaluator.evaluations();
+      if (cost != kNoPlan) {
+        starts.found.push_back({std::move(*plan), cost});
+      } else if (must) {
+        const Result<Duration> run =
+            Judge(problem, model.model, model.order).makespan(*plan, model.scenarios.seed);
+        starts.refusals.push_back({entry->name, run ? "memory is short" : run.error().message});
+      }
+    }
+  }
+
+  void look_for_room(const Problem& problem, const Progress& progress, uint64_t seed,
+                     Starts& starts) const {
+    Work work{.problem = problem,
+              .progress = progress,
+              .model = starts.model,
+              .seed = seed,
+              .threads = settings_.threads};
+    for (Entrant& entrant : ask_with_less_memory(work)) {
+      starts.found.push_back(std::move(*entrant.candidate));
+    }
+    starts.evaluations += work.evaluations;
+  }
+
   MakeSearch make_;
   AutoSettings settings_;
 };
@@ -177,7 +200,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
                      .make_planner = [] { return std::make_unique<ExactPlanner>(); }});
   entries.push_back(
       {.name = "auto",
-       .what = "all of them within one budget; the best on fresh scenarios",
+       .what = "all policies that do not search, then search; the best on fresh scenarios",
        .source = "",
        .seeded = true,
        .spends = Spends::simulations,

@@ -59,6 +59,7 @@ StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t s
   return {.graph_fingerprint = problem.graph.fingerprint(),
           .machine_fingerprint = problem.machine.fingerprint(),
           .costs_fingerprint = problem.costs.fingerprint(),
+          .constraints_fingerprint = problem.constraints_fingerprint(),
           .seed = seed,
           .evaluations = budget.evaluations.value_or(0),
           .aim = fmt::format("{} {} scenarios={} first={} tail={}x{}",
@@ -73,6 +74,7 @@ std::string state_to_json(const IslandsState& state, const StateOwner& owner) {
   json.field("graph_fingerprint", fingerprint_text(owner.graph_fingerprint));
   json.field("machine_fingerprint", fingerprint_text(owner.machine_fingerprint));
   json.field("costs_fingerprint", fingerprint_text(owner.costs_fingerprint));
+  json.field("constraints_fingerprint", fingerprint_text(owner.constraints_fingerprint));
   json.field("seed", std::to_string(owner.seed)).field("budget_evaluations", owner.evaluations);
   json.field("aim", owner.aim);
   json.field("rounds", state.rounds).field("evaluations", state.evaluations);
@@ -99,12 +101,13 @@ Result<IslandsState> read_state(Source& source, const Problem& problem, const St
       fields.text("graph_fingerprint") == fingerprint_text(owner.graph_fingerprint) &&
       fields.text("machine_fingerprint") == fingerprint_text(owner.machine_fingerprint) &&
       fields.text("costs_fingerprint") == fingerprint_text(owner.costs_fingerprint) &&
+      fields.text("constraints_fingerprint") == fingerprint_text(owner.constraints_fingerprint) &&
       fields.text("seed") == std::to_string(owner.seed) && fields.text("aim") == owner.aim;
   const int64_t evaluations = fields.integer("budget_evaluations", {});
   if (fields.good() && (!same || evaluations != owner.evaluations)) {
     fields.fail(
-        "the search state is of another graph, machine, costs, seed, model, scenarios or "
-        "--evaluations; delete the file to begin anew");
+        "the search state is of another graph, machine, costs, constraints, seed, model, "
+        "scenarios or --evaluations; delete the file to begin anew");
   }
   IslandsState state;
   state.rounds = static_cast<int>(fields.integer("rounds", {.most = kMostRounds}));

@@ -17,6 +17,7 @@ struct StateOwner {
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t costs_fingerprint = 0;
+  uint64_t constraints_fingerprint = 0;
   uint64_t seed = 0;
   int64_t evaluations = 0;  // 0: a wall clock
   std::string aim{};        // model, order and scenarios, as one line
@@ -27,7 +28,8 @@ StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t s
 
 std::string state_to_json(const IslandsState& state, const StateOwner& owner);
 
-// Fails if the file is of another owner, or holds plans that the problem does not allow.
+// Fails if the file is of another owner, or holds plans that the problem does not allow. What it
+// says of their costs is not checked here: plan_auto simulates them anew.
 Result<IslandsState> read_state(Source& source, const Problem& problem, const StateOwner& owner);
 
 }  // namespace tutti

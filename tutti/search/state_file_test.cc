@@ -51,7 +51,25 @@ TEST(StateFile, RefusesTheStateOfAnotherSeed) {
   ++kept.owner.seed;
   const Result<IslandsState> read = kept.read(text);
   ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message.find("another graph, machine, costs, seed"), std::string::npos);
+  EXPECT_NE(read.error().message.find("another graph, machine, costs, constraints, seed"),
+            std::string::npos);
+}
+
+TEST(StateFile, RefusesTheStateOfOtherConstraints) {
+  const Kept kept;
+  const std::string text = state_to_json(kept.state, kept.owner);
+  Constraints constraints;
+  for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    constraints.memory_limits.push_back({.memory = gpu, .bytes = 1'000'000'000});
+  }
+  const World tighter(must(make_layered({.ops = 30, .width = 5})), must(make_preset("p100-4")), {},
+                      constraints);
+  const StateOwner owner =
+      owner_of(*tighter.problem, kept.settings.model, kept.settings.seed, kept.settings.budget);
+  Source source = Source::from_text("state.json", text);
+  const Result<IslandsState> read = read_state(source, *tighter.problem, owner);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("constraints"), std::string::npos);
 }
 
 TEST(StateFile, RefusesADeviceThatIsNotThere) {

@@ -62,7 +62,7 @@ class Packing {
       left -= sizes[static_cast<size_t>(part)];
       if (left <= 0) break;
     }
-    while (left > 0) {
+    while (left > 0 && !sizes.empty()) {
       const auto per_device = [&](int32_t part) {
         return work_[static_cast<size_t>(part)] / sizes[static_cast<size_t>(part)];
       };
