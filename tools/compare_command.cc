@@ -236,7 +236,8 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
 }
 
 int run_compare(const CompareArguments& arguments) {
-  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
+  if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
+    return report(good.error());
   AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
   if (!settings.budget.wall_clock) settings.threads = 1;  // seeds run side by side instead
   std::vector<PolicyEntry> entries;
@@ -254,6 +255,7 @@ int run_compare(const CompareArguments& arguments) {
   const Problem& problem = *loaded->problem;
   const Bounds bounds = lower_bounds(problem);
   const std::vector<Row> rows = compare(arguments, problem, entries);
+  tell_of_interrupt("policies that searched, or came later, had less than their budget");
   if (arguments.common.json) {
     fmt::print("{}", to_json(arguments, problem, bounds, rows));
   } else {

@@ -241,9 +241,16 @@ void ModelOptions::add_to(CLI::App& command) {
                     ->capture_default_str();
 }
 
-Result<void> ModelOptions::check() const {
-  if (model != "released" || order_flag_->count() == 0) return {};
-  return invalid_input("--order is for the physical model; the released one has its own order");
+Result<void> ModelOptions::check(const ProblemInputs& inputs) const {
+  if (model != "released") return {};
+  if (order_flag_->count() > 0) {
+    return invalid_input("--order is for the physical model; the released one has its own order");
+  }
+  if (inputs.noise.value_or(0) > 0) {
+    return invalid_input(
+        "--noise is for the physical model; the released one takes mean durations; leave it out");
+  }
+  return {};
 }
 
 SimModel ModelOptions::sim_model() const {

@@ -68,8 +68,9 @@ struct ModelOptions {
   std::string order = "priority";
 
   void add_to(CLI::App& command);
-  // Fails (invalid_input) if an order was given to a model that has its own.
-  Result<void> check() const;
+  // Fails (invalid_input) if an order was given to a model that has its own, or noise to one that
+  // draws nothing.
+  Result<void> check(const ProblemInputs& inputs) const;
   SimModel sim_model() const;
   ReadyOrder ready_order() const;
 

@@ -1,6 +1,7 @@
 // tutti plan: a graph and a machine in, a checked and bounded plan out.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
@@ -33,7 +34,14 @@ struct PlanArguments {
 };
 
 // Takes up the state that an earlier run left there, and leaves the new one after each round.
+// Fails at once if it could not be left there.
 Result<void> keep_state(const std::string& path, const Problem& problem, AutoSettings& settings) {
+  if (path == "-") {
+    return invalid_input(
+        "--state needs the name of a file: a state is read and replaced, and - can only be "
+        "written");
+  }
+  if (const Result<Output> probe = Output::open(path); !probe) return probe.error();
   const StateOwner owner = owner_of(problem, settings.model, settings.seed, settings.budget);
   if (std::filesystem::exists(path)) {
     Result<Source> source = Source::open(path);
@@ -129,6 +137,22 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
   fmt::print("{}", json.text());
 }
 
+// Who has no makespan in the table, and in a word why.
+void print_left_out(const std::vector<Tried>& tried) {
+  std::vector<std::string> late;
+  std::vector<std::string> without;
+  for (const Tried& one : tried) {
+    if (!one.refusal.empty()) (one.late ? late : without).push_back(one.policy);
+  }
+  std::vector<std::string> parts;
+  if (!late.empty()) parts.push_back(fmt::format("{} (budget short)", fmt::join(late, ", ")));
+  if (!without.empty()) {
+    parts.push_back(
+        fmt::format("{} (no plan that runs; --json says why)", fmt::join(without, ", ")));
+  }
+  if (!parts.empty()) fmt::print("  left out: {}\n", fmt::join(parts, "; "));
+}
+
 void print_text(const Problem& problem, const AutoResult& result, const Bounds& bounds,
                 std::optional<Duration> single) {
   fmt::print("{}\n", answer_line(result.plan.provenance.policy, result.makespan, bounds, single));
@@ -150,6 +174,7 @@ void print_text(const Problem& problem, const AutoResult& result, const Bounds& 
     table.add({tried.policy, to_text(tried.makespan), gap_text(gap_to(bounds.strongest(), ns))});
   }
   fmt::print("{}", table.text());
+  print_left_out(result.tried);
 }
 
 // Judged on the same runs as the plan itself: auto has tried it already.
@@ -163,7 +188,8 @@ std::optional<Duration> best_single_device(const PlanArguments& arguments, const
 }
 
 int run_plan(const PlanArguments& arguments) {
-  if (const Result<void> good = arguments.model.check(); !good) return report(good.error());
+  if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
+    return report(good.error());
   CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
@@ -172,6 +198,7 @@ int run_plan(const PlanArguments& arguments) {
   clock.inputs_are_read();
   const Result<AutoResult> result = make(arguments, problem, bounds.strongest(), clock);
   if (!result) return report(result.error());
+  tell_of_interrupt("the plan is the best that was found until then");
   const std::vector<std::string> faults = check_plan(problem, result->plan, 1);
   if (!faults.empty()) {
     return report(failed(fmt::format("policy {} made a plan that does not pass the check: {}",

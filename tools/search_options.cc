@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <limits>
 
@@ -20,14 +21,12 @@ void on_interrupt(int /*signal*/) {
 
 // "20s", "500ms", "2m", "1h", with a fraction if you like; none if it is not that.
 std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
-  size_t digits = 0;
   double number = 0;
-  try {
-    number = std::stod(text, &digits);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-  const std::string unit = text.substr(digits);
+  const char* end = text.data() + text.size();
+  const auto [rest, error] =
+      std::from_chars(text.data(), end, number, std::chars_format::fixed);  // no blanks, no hex
+  if (error != std::errc{}) return std::nullopt;
+  const std::string unit(rest, end);
   double factor = 0;
   if (unit == "ms") factor = 1;
   if (unit == "s") factor = 1e3;
@@ -53,7 +52,9 @@ void SearchOptions::add_budget_to(CLI::App& command, const std::string& what) {
       });
   command
       .add_option("--evaluations", evaluations,
-                  "Simulations a search may spend; the same count and seed give the same plan")
+                  "Simulations a search may spend; the same count and seed give the same plan. The "
+                  "plan of each policy counts, and is simulated whatever the count; judging the "
+                  "best on fresh scenarios, where costs have noise, comes on top")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
       ->excludes("--budget");
 }
@@ -128,6 +129,12 @@ Budget CommandClock::rest_of(Budget budget, int plans) const {
   const auto left = *budget.wall_clock - std::chrono::duration_cast<milliseconds>(spent);
   budget.wall_clock = std::max(milliseconds(1), left / plans);
   return budget;
+}
+
+void tell_of_interrupt(const char* what) {
+  if (interrupted.load(std::memory_order_relaxed)) {
+    fmt::print(stderr, "tutti: interrupted: {}\n", what);
+  }
 }
 
 OnRound show_rounds(double lower_bound_ns) {

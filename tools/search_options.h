@@ -47,6 +47,9 @@ class CommandClock {
   Stop::Clock::duration kept_{0};
 };
 
+// Says on standard error what Ctrl-C cut short, if there was one.
+void tell_of_interrupt(const char* what);
+
 // Shows a line about each round on a terminal, and nothing in a pipe.
 OnRound show_rounds(double lower_bound_ns);
 
