@@ -114,7 +114,8 @@ void print_text(const Problem& problem, const TraceDiff& diff) {
 }
 
 int run_diff(const DiffArguments& arguments) {
-  if (const Result<void> good = arguments.model.check(arguments.inputs); !good) return report(good.error());
+  if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
+    return report(good.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;

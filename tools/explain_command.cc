@@ -83,7 +83,8 @@ void print_text(const Problem& problem, const Explanation& why) {
 }
 
 int run_explain(const ExplainArguments& arguments) {
-  if (const Result<void> good = arguments.model.check(arguments.inputs); !good) return report(good.error());
+  if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
+    return report(good.error());
   CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());

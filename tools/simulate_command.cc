@@ -153,7 +153,8 @@ void print_text(const Problem& problem, const Simulated& run, const Bounds& boun
 }
 
 int run_simulate(const SimulateArguments& arguments) {
-  if (const Result<void> good = arguments.model.check(arguments.inputs); !good) return report(good.error());
+  if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
+    return report(good.error());
   if (arguments.online && (arguments.policy.empty() || !arguments.plan.empty())) {
     return report(invalid_input("--online needs --policy and takes no --plan"));
   }

@@ -72,9 +72,10 @@ class Portfolio {
 
   void retry_with_less_memory() {
     for (Entrant& retried : ask_with_less_memory(work_)) {
-      for (Entrant& entrant : entrants_) {
-        if (entrant.tried.policy == retried.tried.policy) entrant = std::move(retried);
-      }
+      const auto earlier = std::find_if(
+          entrants_.begin(), entrants_.end(),
+          [&](const Entrant& entrant) { return entrant.tried.policy == retried.tried.policy; });
+      *earlier = std::move(retried);
     }
   }
 
