@@ -213,8 +213,9 @@ TEST(PlacetoActor, SeesWhatIsPlacedSoFar) {
 // In one pass only names can spread work over devices that are alike.
 TEST(GdpActor, UsesMoreThanOneOfTheDevicesThatAreAlike) {
   const Case here("uniform-4", Rival::gdp);
+  const auto plan = here.actor->act({}, Rng(0));
   std::set<int32_t> used;
-  for (const DeviceId device : here.actor->act({}, Rng(0))->placement) used.insert(device.index);
+  for (const DeviceId device : plan->placement) used.insert(device.index);
   EXPECT_GT(used.size(), 1U);
 }
 
