@@ -62,8 +62,8 @@ TEST(PublishedNetwork, StartsOrthogonalAndWithoutBias) {
     const auto columns = static_cast<size_t>(tensor.shape[1]);
     const bool by_row = rows <= columns;
     const size_t count = by_row ? rows : columns;
-    const auto at = [&](size_t vector, size_t k) {
-      return tensor.data[by_row ? vector * columns + k : k * columns + vector];
+    const auto at = [&, &data = tensor.data](size_t vector, size_t k) {
+      return data[by_row ? vector * columns + k : k * columns + vector];
     };
     for (size_t a = 0; a < count; ++a) {
       for (size_t b = 0; b <= a; ++b) {

@@ -1,6 +1,7 @@
 #include "tutti/policy/doppler/rivals/ordered_actor.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tutti/base/check.h"
 #include "tutti/plan/draft.h"
@@ -16,7 +17,13 @@ class Run {
         rng_(rng),
         scorer_(scorer),
         draft_(problem, acting.memory_share),
-        device_count_(static_cast<size_t>(problem.machine.size())) {}
+        device_count_(static_cast<size_t>(problem.machine.size())) {
+    for (const DeviceId device : problem.machine.devices()) names_.push_back(device);
+    if (acting.place_logits != nullptr) {
+      acting.place_logits->assign(static_cast<size_t>(problem.graph.size()) * device_count_,
+                                  kNoOdds);
+    }
+  }
 
   std::optional<Plan> run(const std::vector<int32_t>& order) {
     if (acting_.record != nullptr) {
@@ -31,6 +38,7 @@ class Run {
       if (devices.empty()) return std::nullopt;
       devices_.assign(devices.begin(), devices.end());
       ask();
+      if (acting_.place_logits != nullptr) keep_logits();
       const size_t chosen = choose();
       if (acting_.record != nullptr) record(chosen);
       draft_.apply(op_, devices_[chosen]);
@@ -43,7 +51,8 @@ class Run {
   // The logits of devices_. Nobody is asked where there is no choice, or where none will be kept.
   void ask() {
     logits_.assign(devices_.size(), 0.0F);
-    const bool wanted = acting_.mode != Acting::Mode::follow || acting_.record != nullptr;
+    const bool wanted = acting_.mode != Acting::Mode::follow || acting_.record != nullptr ||
+                        acting_.place_logits != nullptr || acting_.rename_equals;
     if (devices_.size() == 1 || !wanted) return;
     scorer_.score(op_, of_all_);
     for (size_t i = 0; i < devices_.size(); ++i) {
@@ -51,13 +60,15 @@ class Run {
     }
   }
 
+  void keep_logits() {
+    float* row = acting_.place_logits->data() + static_cast<size_t>(op_.index) * device_count_;
+    for (size_t i = 0; i < devices_.size(); ++i) row[devices_[i].index] = logits_[i];
+  }
+
   size_t choose() {
     switch (acting_.mode) {
-      case Acting::Mode::follow: {
-        const DeviceId device = acting_.plan->placement[static_cast<size_t>(op_.index)];
-        const auto found = std::find(devices_.begin(), devices_.end(), device);
-        return found == devices_.end() ? 0 : static_cast<size_t>(found - devices_.begin());
-      }
+      case Acting::Mode::follow:
+        return follow();
       case Acting::Mode::sample:
         return draw(logits_, rng_);
       case Acting::Mode::random_at_times:
@@ -67,6 +78,32 @@ class Run {
         break;
     }
     return most_likely(logits_);
+  }
+
+  size_t follow() {
+    const DeviceId device = acting_.plan->placement[static_cast<size_t>(op_.index)];
+    const DeviceId named = names_[static_cast<size_t>(device.index)];
+    const auto found = std::find(devices_.begin(), devices_.end(), named);
+    const size_t chosen =
+        found == devices_.end() ? 0 : static_cast<size_t>(found - devices_.begin());
+    return acting_.rename_equals ? first_equal(chosen) : chosen;
+  }
+
+  // The first device that the network likes the same, which changes names with this one.
+  size_t first_equal(size_t chosen) {
+    constexpr float kSame = 1e-5F;
+    for (size_t i = 0; i < chosen; ++i) {
+      if (std::abs(logits_[i] - logits_[chosen]) > kSame) continue;
+      for (DeviceId& name : names_) {
+        if (name == devices_[i]) {
+          name = devices_[chosen];
+        } else if (name == devices_[chosen]) {
+          name = devices_[i];
+        }
+      }
+      return i;
+    }
+    return chosen;
   }
 
   void record(size_t chosen) {
@@ -101,6 +138,7 @@ class Run {
   PlaceScorer& scorer_;
   Draft draft_;
   size_t device_count_;
+  std::vector<DeviceId> names_;  // by device of the plan to follow: what it is called here
   // Of the step.
   OpId op_{};
   std::vector<DeviceId> devices_;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 
@@ -108,6 +109,17 @@ TEST_P(EveryRival, IsGreedyWhenNothingIsRandom) {
   EXPECT_NE(greedy->placement, here.actor->act(always, Rng(2))->placement);
 }
 
+TEST_P(EveryRival, TellsTheLogitsOfItsChoices) {
+  const Case here("uniform-4", GetParam());
+  std::vector<float> logits;
+  const auto plan = here.actor->act({.place_logits = &logits}, Rng(1));
+  ASSERT_EQ(logits.size(), plan->placement.size() * 4);
+  for (size_t op = 0; op < plan->placement.size(); ++op) {
+    const auto row = logits.begin() + static_cast<ptrdiff_t>(4 * op);
+    EXPECT_EQ(plan->placement[op].index, std::max_element(row, row + 4) - row);
+  }
+}
+
 class OneDevice : public Teacher {
  public:
   void right_ops(const State& /*state*/, std::vector<OpId>& /*ops*/) override {
@@ -163,6 +175,20 @@ TEST(PlacetoActor, DoesNotCareWhatDevicesAreCalled) {
   }
 }
 
+// Where nothing is placed all devices are the same, so the first op goes to the first of them, and
+// a plan comes out as the same equal whatever its devices were called.
+TEST(PlacetoActor, NamesDevicesByTheirFirstUse) {
+  const Case here("uniform-4", Rival::placeto);
+  Plan plan = *here.actor->act({.mode = Acting::Mode::sample}, Rng(5));
+  const Acting acting{.mode = Acting::Mode::follow, .plan = &plan, .rename_equals = true};
+  const auto once = here.actor->act(acting, Rng(1));
+  const int32_t renamed[] = {2, 0, 3, 1};
+  for (DeviceId& device : plan.placement) device = DeviceId{renamed[device.index]};
+  const auto twice = here.actor->act(acting, Rng(1));
+  EXPECT_EQ(once->placement, twice->placement);
+  EXPECT_EQ(once->placement[static_cast<size_t>(here.features.order[0])], DeviceId{0});
+}
+
 // A decision shows in the odds of those that follow, but never in those before.
 TEST(PlacetoActor, SeesWhatIsPlacedSoFar) {
   const Case here("uniform-4", Rival::placeto);
@@ -187,8 +213,9 @@ TEST(PlacetoActor, SeesWhatIsPlacedSoFar) {
 // In one pass only names can spread work over devices that are alike.
 TEST(GdpActor, UsesMoreThanOneOfTheDevicesThatAreAlike) {
   const Case here("uniform-4", Rival::gdp);
+  const auto plan = here.actor->act({}, Rng(0));
   std::set<int32_t> used;
-  for (const DeviceId device : here.actor->act({}, Rng(0))->placement) used.insert(device.index);
+  for (const DeviceId device : plan->placement) used.insert(device.index);
   EXPECT_GT(used.size(), 1U);
 }
 

@@ -100,7 +100,8 @@ void measure_values(const Problem& problem, RivalFeatures& out) {
 }  // namespace
 
 RivalFeatures rival_features(const Problem& problem) {
-  RivalFeatures out{.graph = published_features(problem)};
+  RivalFeatures out;
+  out.graph = published_features(problem);
   out.devices = problem.machine.size();
   put_in_order(out);
   measure_run_times(problem, out);
