@@ -5,6 +5,8 @@
 
 #include "tutti/policy/doppler/published_network.h"
 #include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/rivals/gdp_network.h"
+#include "tutti/policy/doppler/rivals/placeto_network.h"
 
 namespace tutti {
 namespace {
@@ -81,7 +83,13 @@ Result<Configuration> configuration(const ConfigurationRequest& request) {
   }
   for (const std::string& known : configuration_names()) {
     if (known != name) continue;
-    made.network = PublishedNetwork::fresh(published, request.seed);
+    if (name == "placeto") {
+      made.network = PlacetoNetwork::fresh({}, request.seed);
+    } else if (name == "gdp") {
+      made.network = GdpNetwork::fresh({}, request.seed);
+    } else {
+      made.network = PublishedNetwork::fresh(published, request.seed);
+    }
     add_published_stages(request, made.settings);
     return made;
   }

@@ -417,7 +417,8 @@ class DopplerTrainer : public Trainer {
       for (size_t l = 0; l < static_cast<size_t>(settings_.lessons_per_problem); ++l) {
         const auto [begin, end] = part(l);
         Lesson lesson{.features = &exercise.world->features(),
-                      .published = &exercise.world->published_features()};
+                      .published = &exercise.world->published_features(),
+                      .rivals = &exercise.world->rival_features()};
         for (size_t k = begin; k < end; ++k) {
           const bool whole = exercise.episodes[k].op.size() ==
                              static_cast<size_t>(exercise.world->problem().graph.size());
