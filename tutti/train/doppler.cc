@@ -452,7 +452,7 @@ class DopplerTrainer : public Trainer {
     if (worlds_.empty()) return;
     for (size_t i = 0; i < memories_.size(); ++i) {
       if (exercises[i].label.cost <= memories_[i].label.cost) {
-        memories_[i].label = exercises[i].label;
+        memories_[i].label = {with_ranks(exercises[i].label.plan), exercises[i].label.cost};
       }
       for (const double cost : exercises[i].costs) {
         if (cost == kNoPlan) continue;

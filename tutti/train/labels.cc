@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "tutti/search/annealing.h"
@@ -27,18 +28,25 @@ Candidate improved(const Problem& problem, const SearchModel& judging, Candidate
   return {std::move(walk.best), walk.best_cost};
 }
 
-void keep_plan(const std::string& name, const Plan& plan, TensorFile& file) {
-  const auto ops = static_cast<int64_t>(plan.placement.size());
-  Tensor devices{.shape = {ops}, .data = {}};
-  for (const DeviceId device : plan.placement) {
-    devices.data.push_back(static_cast<float>(device.index));
-  }
+Plan with_ranks(Plan plan) {
   std::vector<size_t> order(plan.placement.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return plan.priority[a] < plan.priority[b]; });
-  Tensor ranks{.shape = {ops}, .data = std::vector<float>(order.size())};
-  for (size_t i = 0; i < order.size(); ++i) ranks.data[order[i]] = static_cast<float>(i);
+  for (size_t i = 0; i < order.size(); ++i) plan.priority[order[i]] = static_cast<int64_t>(i);
+  return {.placement = std::move(plan.placement), .priority = std::move(plan.priority)};
+}
+
+void keep_plan(const std::string& name, const Plan& plan, TensorFile& file) {
+  const auto ops = static_cast<int64_t>(plan.placement.size());
+  Tensor devices{.shape = {ops}, .data = {}};
+  Tensor ranks{.shape = {ops}, .data = {}};
+  for (const DeviceId device : plan.placement) {
+    devices.data.push_back(static_cast<float>(device.index));
+  }
+  for (const int64_t rank : with_ranks(plan).priority) {
+    ranks.data.push_back(static_cast<float>(rank));
+  }
   file.tensors[name + ".device"] = std::move(devices);
   file.tensors[name + ".rank"] = std::move(ranks);
 }

@@ -14,6 +14,10 @@ namespace tutti {
 Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
                    int64_t evaluations, Rng rng);
 
+// The plan with the place of each op in the order of priorities for its priority. Labels are kept
+// so, in memory as in a file: a search from the one must go as from the other.
+Plan with_ranks(Plan plan);
+
 // As two tensors: the device of each op, and its place in the order of priorities.
 void keep_plan(const std::string& name, const Plan& plan, TensorFile& file);
 bool has_plan(const std::string& name, const TensorFile& file);
