@@ -15,11 +15,11 @@ build: setup-build
 demo: build
 	@scripts/demo build/release/tutti
 
-# Release, sanitizers, threads, tidy and format: what guards main.
+# Release, sanitizers and format: what guards main.
 test: setup
 	@scripts/test
 
-# Everything, the slow suites included.
+# Everything: the slow suites and clang-tidy too.
 test-all: setup
 	@scripts/test --all
 

@@ -9,7 +9,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(tutti_options INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(tutti_options INTERFACE -Wthread-safety)
+  target_compile_options(tutti_options INTERFACE -Werror=thread-safety)
 endif()
 if(TUTTI_SANITIZE)
   target_compile_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE}
