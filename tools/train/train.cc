@@ -79,15 +79,16 @@ class Progress {
     const bool due = shows_progress() && seconds - shown_ >= 1;
     if (!report.greedy_ratio && !due) return;
     shown_ = seconds;
-    fmt::print(stderr,
-               "{}stage {}, {} episodes, {:.0f} per s: mean {:.4f} of the teacher's, best {:.4f}, "
-               "label {:.4f}, match {:.1f} %, entropy {:.2f} and {:.2f}{}{}",
-               shows_progress() ? "\r\033[K" : "", report.stage + 1, report.episodes,
-               static_cast<double>(report.episodes - first_.value_or(0)) / std::max(1e-3, seconds),
-               mean_ / count_, best_ / count_, report.label_ratio, 100 * report.match,
-               report.step.select_entropy, report.step.place_entropy,
-               report.greedy_ratio ? fmt::format(", greedy {:.4f}", *report.greedy_ratio) : "",
-               report.greedy_ratio || !shows_progress() ? "\n" : "");
+    fmt::print(
+        stderr,
+        "{}stage {}, {} episodes, {:.0f} per s: mean {:.4f} of earliest finish's, best {:.4f}, "
+        "label {:.4f}, match {:.1f} %, entropy {:.2f} and {:.2f}{}{}",
+        shows_progress() ? "\r\033[K" : "", report.stage + 1, report.episodes,
+        static_cast<double>(report.episodes - first_.value_or(0)) / std::max(1e-3, seconds),
+        mean_ / count_, best_ / count_, report.label_ratio, 100 * report.match,
+        report.step.select_entropy, report.step.place_entropy,
+        report.greedy_ratio ? fmt::format(", greedy {:.4f}", *report.greedy_ratio) : "",
+        report.greedy_ratio || !shows_progress() ? "\n" : "");
     mean_ = best_ = 0;
     count_ = 0;
   }
@@ -165,6 +166,12 @@ void add_doppler(CLI::App& app, int& exit_code) {
   arguments->model.add_to(doppler);
   arguments->common.add_to(doppler);
   arguments->budget.add_budget_to(doppler);
+  // What the shared groups of flags have and training does not look at.
+  for (const char* flag : {"--evaluations", "--json", "--order"}) {
+    doppler.remove_option(doppler.get_option(flag));
+  }
+  doppler.get_option("--budget")
+      ->description("Wall clock of this call, such as 10m; the same command goes on from there");
   doppler
       .add_option("-o,--out", arguments->folder,
                   "Folder for checkpoint, model and log; what is there is gone on with")

@@ -55,7 +55,7 @@ void add_published_stages(const ConfigurationRequest& request, TrainSettings& se
 
 std::vector<std::string> configuration_names() {
   return {"default",    "one-pass", "no-device-columns", "as-published", "select-only",
-          "place-only", "joint",    "every-step"};
+          "place-only", "joint",    "every-step",        "placeto",      "gdp"};
 }
 
 Result<Configuration> configuration(const ConfigurationRequest& request) {

@@ -1,10 +1,11 @@
 // Ways of training by name: which network, and which stages it goes through.
 //
-//   default        the residual network; self-labelling on given graphs, policy gradient on drawn
-//   ones one-pass       the same with a PLACE that can be had at once no-device-columns   the same
-//   without speeds, links and memory among its features as-published   Doppler as its authors
-//   describe and release it: networks, stages, figures select-only, place-only, joint, every-step
-//   its ablations
+// - default: the residual network; self-labelling on given graphs, policy gradient on drawn ones
+// - one-pass: the same with a PLACE that can be had at once
+// - no-device-columns: the same without speeds, links and memory among its features
+// - as-published: Doppler as its authors describe and release it: networks, stages, figures
+// - select-only, place-only, joint, every-step: its ablations
+// - placeto, gdp: the learned rivals, with the stages of as-published
 
 #ifndef TUTTI_TRAIN_CONFIGURATION_H_
 #define TUTTI_TRAIN_CONFIGURATION_H_

@@ -58,19 +58,6 @@ struct Memory {
   std::unique_ptr<Plan> teacher_plan{};
 };
 
-Result<int64_t> count_in(const TensorFile& file, const char* key, const std::string& path) {
-  const auto found = file.metadata.find(key);
-  if (found == file.metadata.end()) return int64_t{0};
-  int64_t count = 0;
-  for (const char c : found->second) {
-    if (c < '0' || c > '9' || count > int64_t{1} << 50) {
-      return invalid_input(fmt::format("{}: '{}' is '{}', not a count", path, key, found->second));
-    }
-    count = count * 10 + (c - '0');
-  }
-  return count;
-}
-
 // Numbers in metadata are written so that they read back the same.
 std::string exactly(double number) {
   return fmt::format("{:a}", number);
@@ -505,9 +492,9 @@ class DopplerTrainer : public Trainer {
 Result<std::unique_ptr<Trainer>> Trainer::make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
                                                std::vector<const TrainingProblem*> worlds) {
-  const auto updates = count_in(start, kUpdates, path);
+  const auto updates = start.count(kUpdates, path);
   if (!updates) return updates.error();
-  const auto episodes = count_in(start, kEpisodes, path);
+  const auto episodes = start.count(kEpisodes, path);
   if (!episodes) return episodes.error();
   TensorFile network = start;  // without what is the trainer's own
   for (const char* key : {kUpdates, kEpisodes, kBestRatio}) network.metadata.erase(key);

@@ -48,10 +48,12 @@ class Teacher {
 // How decisions are made in an episode.
 struct Acting {
   enum class Mode : uint8_t {
-    greedy,           // what the network likes best; ties to the lowest id
-    sample,           // drawn from the network's distribution
-    random_at_times,  // greedy, but with the probabilities below any choice
-    follow,           // as a given plan says
+    greedy,  // what the network likes best; ties to the lowest id
+    sample,  // drawn from the network's distribution
+    // Greedy, but with the probabilities below any choice. Not for the residual network, whose
+    // order is settled when an op becomes ready.
+    random_at_times,
+    follow,  // as a given plan says
   };
   Mode mode = Mode::greedy;
   // Which op is next is decided greedily whatever the mode: for simulators that do not look at the

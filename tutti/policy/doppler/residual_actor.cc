@@ -7,6 +7,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/policy/doppler/choice.h"
+#include "tutti/policy/doppler/followed_devices.h"
 
 namespace tutti {
 namespace {
@@ -33,8 +34,8 @@ class ResidualActor::Run {
         missing_(static_cast<size_t>(problem_.graph.size()), 0),
         width_(static_cast<size_t>(actor.network_.shape().width)),
         sums_(static_cast<size_t>(problem_.machine.size()) * width_, 0.0F),
-        counts_(static_cast<size_t>(problem_.machine.size()), 0) {
-    for (const DeviceId device : problem_.machine.devices()) names_.push_back(device);
+        counts_(static_cast<size_t>(problem_.machine.size()), 0),
+        followed_(problem_.machine.size()) {
     if (acting.place_logits != nullptr) {
       acting.place_logits->assign(missing_.size() * counts_.size(), kNoOdds);
     }
@@ -101,22 +102,19 @@ class ResidualActor::Run {
   }
 
   DeviceId place(OpId op) {
+    const bool follows = acting_.mode == Acting::Mode::follow;
     const bool looked_at = acting_.record != nullptr || acting_.place_logits != nullptr;
     if (devices_.size() == 1 && !looked_at) return devices_[0];
-    if (acting_.mode != Acting::Mode::follow || looked_at) ask(op);
+    if (!follows || looked_at || acting_.rename_equals) ask(op);
     if (acting_.place_logits != nullptr) keep_logits(op);
     size_t chosen = 0;
-    if (acting_.mode == Acting::Mode::follow) {
-      const DeviceId device = acting_.plan->placement[static_cast<size_t>(op.index)];
-      const DeviceId named = names_[static_cast<size_t>(device.index)];
-      const auto found = std::find(devices_.begin(), devices_.end(), named);
-      if (found != devices_.end()) chosen = static_cast<size_t>(found - devices_.begin());
-      if (acting_.rename_equals) chosen = first_equal(chosen);
+    if (follows) {
+      chosen = followed_.find(acting_.plan->placement[static_cast<size_t>(op.index)], devices_);
+      if (acting_.rename_equals) chosen = followed_.first_equal(chosen, devices_, logits_);
     } else if (acting_.mode == Acting::Mode::sample) {
       chosen = draw(logits_, rng_);
     } else {
-      chosen =
-          static_cast<size_t>(std::max_element(logits_.begin(), logits_.end()) - logits_.begin());
+      chosen = most_likely(logits_);
     }
     if (acting_.record != nullptr) record_place(op, chosen);
     return devices_[chosen];
@@ -125,23 +123,6 @@ class ResidualActor::Run {
   void keep_logits(OpId op) {
     float* row = acting_.place_logits->data() + static_cast<size_t>(op.index) * counts_.size();
     for (size_t i = 0; i < devices_.size(); ++i) row[devices_[i].index] = logits_[i];
-  }
-
-  // The first device that the network likes the same, which changes names with this one.
-  size_t first_equal(size_t chosen) {
-    constexpr float kSame = 1e-5F;
-    for (size_t i = 0; i < chosen; ++i) {
-      if (std::abs(logits_[i] - logits_[chosen]) > kSame) continue;
-      for (DeviceId& name : names_) {
-        if (name == devices_[i]) {
-          name = devices_[chosen];
-        } else if (name == devices_[chosen]) {
-          name = devices_[i];
-        }
-      }
-      return i;
-    }
-    return chosen;
   }
 
   // The logits of all devices.
@@ -238,8 +219,7 @@ class ResidualActor::Run {
                 record.right_device[cell + static_cast<size_t>(devices_[i].index)] == 1);
     }
     record.likelihood.push_back(share.value());
-    const size_t favourite =
-        static_cast<size_t>(std::max_element(logits_.begin(), logits_.end()) - logits_.begin());
+    const size_t favourite = most_likely(logits_);
     record.matched += record.right_device[cell + static_cast<size_t>(devices_[favourite].index)];
     ++record.decisions;
   }
@@ -256,7 +236,7 @@ class ResidualActor::Run {
   std::vector<float> sums_;  // devices x width: of place_sum over what is there
   std::vector<int> counts_;  // by device
   std::vector<DeviceId> devices_;
-  std::vector<DeviceId> names_;  // by device of a plan that is followed: which it is here
+  FollowedDevices followed_;
   std::vector<float> rows_, means_, logits_, workspace_;
   std::vector<OpId> right_ops_;
   std::vector<DeviceId> right_devices_;
@@ -286,6 +266,7 @@ ResidualActor::ResidualActor(const Problem& problem, const ResidualNetwork& netw
 
 std::optional<Plan> ResidualActor::act(const Acting& acting, Rng rng) {
   TUTTI_CHECK(acting.mode != Acting::Mode::follow || acting.plan != nullptr);
+  TUTTI_CHECK(acting.mode != Acting::Mode::random_at_times);
   return Run(*this, acting, rng).run();
 }
 

@@ -173,6 +173,20 @@ Result<int> TensorFile::number(const std::string& key, int least, int most,
   return value;
 }
 
+Result<int64_t> TensorFile::count(const std::string& key, const std::string& file) const {
+  constexpr int64_t kMost = int64_t{1} << 50;
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return int64_t{0};
+  int64_t count = 0;
+  for (const char c : found->second) {
+    if (c < '0' || c > '9' || count > kMost) {
+      return invalid_input(fmt::format("{}: '{}' is '{}', not a count", file, key, found->second));
+    }
+    count = count * 10 + (c - '0');
+  }
+  return count;
+}
+
 Result<TensorFile> read_tensors(Source& source) {
   Result<std::string> bytes = source.read_all(kLargestTensorFile);
   if (!bytes) return bytes.error();

@@ -30,6 +30,8 @@ struct TensorFile {
                              const std::string& file) const;
   // Fails (invalid_input) unless the metadata tell a whole number from `least` to `most`.
   Result<int> number(const std::string& key, int least, int most, const std::string& file) const;
+  // The same for a count that may be large; 0 if the metadata do not have it.
+  Result<int64_t> count(const std::string& key, const std::string& file) const;
 };
 
 // A model of ours takes less than a hundredth of it.

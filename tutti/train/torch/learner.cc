@@ -244,17 +244,10 @@ Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std:
                                               int threads) {
   auto module = make_module(file, path);
   if (!module) return module.error();
-  int64_t steps = 0;
-  if (const auto found = file.metadata.find(kSteps); found != file.metadata.end()) {
-    for (const char c : found->second) {
-      if (c < '0' || c > '9' || steps > int64_t{1} << 40) {
-        return invalid_input(path + ": '" + kSteps + "' is '" + found->second + "', not a count");
-      }
-      steps = steps * 10 + (c - '0');
-    }
-  }
+  const auto steps = file.count(kSteps, path);
+  if (!steps) return steps.error();
   return std::unique_ptr<Learner>(
-      std::make_unique<TorchLearner>(file, std::move(*module), steps, threads));
+      std::make_unique<TorchLearner>(file, std::move(*module), *steps, threads));
 }
 
 }  // namespace tutti

@@ -1,11 +1,11 @@
 #include "tutti/policy/doppler/rivals/ordered_actor.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tutti/base/check.h"
 #include "tutti/plan/draft.h"
 #include "tutti/policy/doppler/choice.h"
+#include "tutti/policy/doppler/followed_devices.h"
 
 namespace tutti {
 namespace {
@@ -17,8 +17,8 @@ class Run {
         rng_(rng),
         scorer_(scorer),
         draft_(problem, acting.memory_share),
-        device_count_(static_cast<size_t>(problem.machine.size())) {
-    for (const DeviceId device : problem.machine.devices()) names_.push_back(device);
+        device_count_(static_cast<size_t>(problem.machine.size())),
+        followed_(problem.machine.size()) {
     if (acting.place_logits != nullptr) {
       acting.place_logits->assign(static_cast<size_t>(problem.graph.size()) * device_count_,
                                   kNoOdds);
@@ -82,28 +82,8 @@ class Run {
 
   size_t follow() {
     const DeviceId device = acting_.plan->placement[static_cast<size_t>(op_.index)];
-    const DeviceId named = names_[static_cast<size_t>(device.index)];
-    const auto found = std::find(devices_.begin(), devices_.end(), named);
-    const size_t chosen =
-        found == devices_.end() ? 0 : static_cast<size_t>(found - devices_.begin());
-    return acting_.rename_equals ? first_equal(chosen) : chosen;
-  }
-
-  // The first device that the network likes the same, which changes names with this one.
-  size_t first_equal(size_t chosen) {
-    constexpr float kSame = 1e-5F;
-    for (size_t i = 0; i < chosen; ++i) {
-      if (std::abs(logits_[i] - logits_[chosen]) > kSame) continue;
-      for (DeviceId& name : names_) {
-        if (name == devices_[i]) {
-          name = devices_[chosen];
-        } else if (name == devices_[chosen]) {
-          name = devices_[i];
-        }
-      }
-      return i;
-    }
-    return chosen;
+    const size_t chosen = followed_.find(device, devices_);
+    return acting_.rename_equals ? followed_.first_equal(chosen, devices_, logits_) : chosen;
   }
 
   void record(size_t chosen) {
@@ -138,7 +118,7 @@ class Run {
   PlaceScorer& scorer_;
   Draft draft_;
   size_t device_count_;
-  std::vector<DeviceId> names_;  // by device of the plan to follow: what it is called here
+  FollowedDevices followed_;
   // Of the step.
   OpId op_{};
   std::vector<DeviceId> devices_;
