@@ -1,7 +1,6 @@
 #include "tutti/search/annealing.h"
 
 #include <cmath>
-#include <utility>
 
 #include "tutti/search/critical.h"
 
@@ -15,9 +14,8 @@ constexpr int kAcceptedBetweenLooks = 400;
 
 }  // namespace
 
-Annealing::Annealing(const Problem& problem, bool ordering, Cooling cooling,
-                     std::unique_ptr<Guide> guide)
-    : problem_(problem), cooling_(cooling), moves_(problem, ordering), guide_(std::move(guide)) {}
+Annealing::Annealing(const Problem& problem, bool ordering, Cooling cooling, Guide* guide)
+    : problem_(problem), cooling_(cooling), moves_(problem, ordering), guide_(guide) {}
 
 void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
                         Rng& rng) {
@@ -30,7 +28,7 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const 
   while (walk.best_cost > leg.good_enough && !progress.over(leg, spent())) {
     if (guide_ != nullptr && since_look >= kAcceptedBetweenLooks) {
       guide_->look_at(walk.plan);
-      moves_.set_guide(guide_.get());
+      moves_.set_guide(guide_);
       since_look = 0;
     }
     if (!moves_.propose(walk.plan, hot_, rng)) {

@@ -5,7 +5,6 @@
 #ifndef TUTTI_SEARCH_ANNEALING_H_
 #define TUTTI_SEARCH_ANNEALING_H_
 
-#include <memory>
 #include <vector>
 
 #include "tutti/search/moves.h"
@@ -21,9 +20,9 @@ struct Cooling {
 
 class Annealing : public Improver {
  public:
-  // Keeps a reference to the problem. A guide, if given, has its say in what is proposed.
-  Annealing(const Problem& problem, bool ordering, Cooling cooling = {},
-            std::unique_ptr<Guide> guide = nullptr);
+  // Keeps a reference to the problem, and to the guide, which, if given, has its say in what is
+  // proposed.
+  Annealing(const Problem& problem, bool ordering, Cooling cooling = {}, Guide* guide = nullptr);
 
   void improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
                Rng& rng) override;
@@ -32,7 +31,7 @@ class Annealing : public Improver {
   const Problem& problem_;
   Cooling cooling_;
   Moves moves_;
-  std::unique_ptr<Guide> guide_;
+  Guide* guide_;
   std::vector<OpId> hot_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "tutti/base/parallel.h"
 #include "tutti/plan/bound.h"
+#include "tutti/policy/doppler/general.h"
 #include "tutti/policy/order.h"
 #include "tutti/search/annealing.h"
 #include "tutti/search/asking.h"
@@ -15,6 +16,7 @@
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
 #include "tutti/search/refusal.h"
+#include "tutti/search/samples.h"
 
 namespace tutti {
 namespace {
@@ -26,6 +28,8 @@ constexpr double kJudgingAtMost = 0.1;
 // What judging gets even so, where simulations are dear: one scenario for the best few.
 constexpr double kJudgedOnceAtMost = 0.3;
 constexpr int kJudgedOnce = 2 * kIslands;
+constexpr int kGuided = 2;          // the walk that a trained policy guides
+constexpr int kGuidedOps = 20'000;  // beyond that a look takes too long
 
 class Portfolio {
  public:
@@ -146,13 +150,33 @@ class Portfolio {
     return chosen;
   }
 
-  // One walk searches over keys, the others anneal and look around in between.
-  std::unique_ptr<Improver> improver(int round, int island) const {
-    if (round == 0 || island == 0) return std::make_unique<RandomKeys>(problem_);
-    if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_);
+  // One walk searches over keys, the others anneal and look around in between; one of them, with a
+  // guide, begins with plans drawn from the trained policy.
+  std::unique_ptr<Improver> improver(int round, int island) {
+    Guide* guide = island == kGuided ? guide_of_walk() : nullptr;
+    if (round == 0 && guide != nullptr) return std::make_unique<Samples>(*guide);
+    if (round == 0 || island == 0) {
+      const bool queues = round % 2 == 1 && work_.model.model == SimModel::physical;
+      return std::make_unique<RandomKeys>(
+          problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
+    }
+    if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_, guide);
     // The last one is hotter: small problems of few steps are left only at a leap.
     const Cooling cooling{.hottest = island + 1 == kIslands ? 0.1 : Cooling{}.hottest};
-    return std::make_unique<Annealing>(problem_, depends_on_priority(), cooling);
+    return std::make_unique<Annealing>(problem_, depends_on_priority(), cooling, guide);
+  }
+
+  // None where the policy itself was too slow, or found no plan: what it says costs the same again.
+  Guide* guide_of_walk() {
+    const auto asked = [](const Entrant& entrant) {
+      return entrant.tried.policy == "doppler" && entrant.candidate;
+    };
+    if (guide_ == nullptr && problem_.graph.size() <= kGuidedOps &&
+        std::any_of(entrants_.begin(), entrants_.end(), asked)) {
+      model_ = std::make_unique<const DopplerModel>(general_model());
+      guide_ = std::make_unique<Guide>(problem_, *model_);
+    }
+    return guide_.get();
   }
 
   // The share of the wall clock at which judging begins.
@@ -275,6 +299,8 @@ class Portfolio {
   Work work_;
   const int64_t evaluations_;
   std::vector<Entrant> entrants_;
+  std::unique_ptr<const DopplerModel> model_;
+  std::unique_ptr<Guide> guide_;
 };
 
 }  // namespace

@@ -17,6 +17,10 @@ Guide::Guide(const Problem& problem, const DopplerModel& model)
       facts_(problem),
       actor_(model.actor(problem, features_, facts_)) {}
 
+std::optional<Plan> Guide::draw_plan(Rng rng, const Stop& stop) {
+  return actor_->act({.mode = Acting::Mode::sample, .stop = stop}, rng);
+}
+
 void Guide::look_at(const Plan& plan) {
   const auto devices = static_cast<size_t>(problem_.machine.size());
   const Acting acting{.mode = Acting::Mode::follow, .plan = &plan, .place_logits = &odds_};

@@ -1,11 +1,13 @@
-// A Guide lets a trained policy say where a plan should be changed: ops that the policy would put
-// elsewhere are drawn more often, and go where it would put them. The policy is asked along the
-// plan itself: what it would do with each op after all that the plan has placed before.
+// A Guide is a trained policy at the side of a search. It draws plans to start from; and it says
+// where a plan should be changed: ops that the policy would put elsewhere are drawn more often, and
+// go where it would put them. For that it is asked along the plan itself: what it would do with
+// each op after all that the plan has placed before.
 
 #ifndef TUTTI_SEARCH_GUIDE_H_
 #define TUTTI_SEARCH_GUIDE_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tutti/policy/doppler/model.h"
@@ -18,7 +20,10 @@ class Guide {
   // Keeps references to both.
   Guide(const Problem& problem, const DopplerModel& model);
 
-  // Asks the policy along this plan. Costs about as much as making a plan.
+  // A plan drawn from the policy; none if memory is short or it is stopped.
+  std::optional<Plan> draw_plan(Rng rng, const Stop& stop);
+
+  // Asks the policy along this plan. Costs about as much as making one.
   void look_at(const Plan& plan);
 
   // Both require that it has looked at a plan. An op, in proportion to how unlikely the policy

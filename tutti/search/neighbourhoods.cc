@@ -6,7 +6,8 @@
 
 namespace tutti {
 
-LargeNeighbourhoods::LargeNeighbourhoods(const Problem& problem) : problem_(problem) {}
+LargeNeighbourhoods::LargeNeighbourhoods(const Problem& problem, Guide* guide)
+    : problem_(problem), guide_(guide) {}
 
 void LargeNeighbourhoods::put(Plan& plan, OpId op, DeviceId device) const {
   const int group = problem_.colocation_group(op);
@@ -17,13 +18,17 @@ void LargeNeighbourhoods::put(Plan& plan, OpId op, DeviceId device) const {
   for (const OpId member : problem_.members(group)) plan.placement[member.index] = device;
 }
 
+OpId LargeNeighbourhoods::draw_first(Rng& rng) const {
+  if (guide_ != nullptr && rng.below(2) == 0) return guide_->draw_op(rng);
+  if (!critical_.empty() && rng.below(4) != 0) return critical_[rng.below(critical_.size())];
+  return OpId{static_cast<int32_t>(rng.below(static_cast<uint64_t>(problem_.graph.size())))};
+}
+
 void LargeNeighbourhoods::choose(Rng& rng) {
   const Graph& graph = problem_.graph;
   const size_t size = 2 + rng.below(9);
   chosen_.clear();
-  chosen_.push_back(critical_.empty() || rng.below(4) == 0
-                        ? OpId{static_cast<int32_t>(rng.below(static_cast<uint64_t>(graph.size())))}
-                        : critical_[rng.below(critical_.size())]);
+  chosen_.push_back(draw_first(rng));
   const auto add = [&](OpId op) {
     if (op.valid() && std::find(chosen_.begin(), chosen_.end(), op) == chosen_.end()) {
       chosen_.push_back(op);
@@ -51,6 +56,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
            progress.over(leg, evaluator.evaluations() - before);
   };
   if (over() || evaluator.cost(walk.plan) == kNoPlan) return;  // time is up
+  if (guide_ != nullptr) guide_->look_at(walk.plan);
   critical_path_of(problem_.graph, evaluator.judge(), critical_);
   while (!over()) {
     choose(rng);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "tutti/policy/doppler/general.h"
+#include "tutti/policy/doppler/planner.h"
 #include "tutti/search/affordable.h"
 #include "tutti/search/annealing.h"
 #include "tutti/search/asking.h"
@@ -13,6 +15,7 @@
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
 #include "tutti/search/refusal.h"
+#include "tutti/search/samples.h"
 
 namespace tutti {
 namespace {
@@ -32,20 +35,34 @@ std::vector<const PolicyEntry*> starters() {
   return entries;
 }
 
-using MakeSearch = std::function<std::unique_ptr<Improver>(const Problem&, bool ordering)>;
+// A walk and round that is to be searched in.
+struct WalkRound {
+  const Problem& problem;
+  bool ordering;  // priorities matter
+  int round;
+  Guide* guide;  // the walk's own, if the way of searching has one
+};
+using MakeSearch = std::function<std::unique_ptr<Improver>(const WalkRound&)>;
+
+struct Way {
+  MakeSearch make;
+  std::shared_ptr<const DopplerModel> model{};  // if it asks a trained policy
+};
 
 // One way of searching, by itself, from the best of a few quick plans; or, where those do not run,
-// from the first plan of the registry that does.
+// from the first plan of the registry that does. With a trained policy, its greedy plan is one of
+// them.
 class SearchPlanner : public Planner {
  public:
-  SearchPlanner(MakeSearch make, AutoSettings settings)
-      : make_(std::move(make)), settings_(std::move(settings)) {}
+  SearchPlanner(Way way, AutoSettings settings)
+      : way_(std::move(way)), settings_(std::move(settings)) {}
 
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override {
     const Progress progress(budget);
     Starts starts{.model = settings_.model};
     look_for_starts(problem, progress, seed, starts);
     if (starts.found.empty()) look_for_room(problem, progress, seed, starts);
+    if (way_.model != nullptr) add_greedy_plan(problem, progress, starts);
     if (starts.found.empty() && budget.stop.raised())
       return failed("interrupted before there was a plan");
     if (starts.found.empty()) return why_no_plan(problem, starts.refusals);
@@ -55,9 +72,16 @@ class SearchPlanner : public Planner {
     IslandsState state = start_islands(starts.found);
     const bool ordering = Judge(problem, model.model, model.order).depends_on_priority();
     const Leg whole{.evaluations = budget.evaluations.value_or(default_evaluations(problem))};
-    run_islands(
-        problem, model, [&](int, int) { return make_(problem, ordering); }, whole, progress, seed,
-        settings_.threads, settings_.on_round, state);
+    std::vector<std::unique_ptr<Guide>> guides(state.walks.size());
+    const auto make = [&](int round, int island) {
+      auto& guide = guides[static_cast<size_t>(island)];
+      if (way_.model != nullptr && guide == nullptr) {
+        guide = std::make_unique<Guide>(problem, *way_.model);
+      }
+      return way_.make({problem, ordering, round, guide.get()});
+    };
+    run_islands(problem, model, make, whole, progress, seed, settings_.threads, settings_.on_round,
+                state);
     const auto best =
         std::min_element(state.walks.begin(), state.walks.end(),
                          [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; });
@@ -122,7 +146,18 @@ class SearchPlanner : public Planner {
     starts.evaluations += work.evaluations;
   }
 
-  MakeSearch make_;
+  void add_greedy_plan(const Problem& problem, const Progress& progress, Starts& starts) const {
+    const Stop stop = progress.until(kStartsUntil);
+    if (stop.now()) return;
+    Result<Plan> plan = plan_greedily(*way_.model, problem, stop);
+    if (!plan) return;
+    Evaluator evaluator(problem, starts.model, stop);
+    const double cost = evaluator.cost(*plan);
+    starts.evaluations += evaluator.evaluations();
+    if (cost != kNoPlan) starts.found.push_back({std::move(*plan), cost});
+  }
+
+  Way way_;
   AutoSettings settings_;
 };
 
@@ -154,16 +189,25 @@ class ExactPlanner : public Planner {
   }
 };
 
-PolicyEntry search_entry(const char* name, const char* what, const char* source, MakeSearch make,
+PolicyEntry search_entry(const char* name, const char* what, const char* source, Way way,
                          const AutoSettings& settings) {
   return {.name = name,
           .what = what,
           .source = source,
           .seeded = true,
           .spends = Spends::simulations,
-          .make_planner = [make = std::move(make), settings] {
-            return std::make_unique<SearchPlanner>(make, settings);
+          .make_planner = [way = std::move(way), settings] {
+            return std::make_unique<SearchPlanner>(way, settings);
           }};
+}
+
+// Draws at first, then anneals with the policy's say, and in between takes out what it doubts.
+std::unique_ptr<Improver> guided(const WalkRound& at) {
+  if (at.round == 0) return std::make_unique<Samples>(*at.guide);
+  if (at.round % 6 == 5) {
+    return std::make_unique<LargeNeighbourhoods>(at.problem, at.guide);
+  }
+  return std::make_unique<Annealing>(at.problem, at.ordering, Cooling{}, at.guide);
 }
 
 }  // namespace
@@ -172,19 +216,31 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
   std::vector<PolicyEntry> entries = policy_registry();
   entries.push_back(search_entry(
       "annealing", "simulated annealing of placement and order", "Kirkpatrick et al. 1983",
-      [](const Problem& problem, bool ordering) {
-        return std::make_unique<Annealing>(problem, ordering);
-      },
+      {[](const WalkRound& at) { return std::make_unique<Annealing>(at.problem, at.ordering); }},
       settings));
   entries.push_back(search_entry(
       "lns", "large-neighbourhood search: a few ops out, each back where it costs least",
       "Shaw 1998",
-      [](const Problem& problem, bool) { return std::make_unique<LargeNeighbourhoods>(problem); },
+      {[](const WalkRound& at) { return std::make_unique<LargeNeighbourhoods>(at.problem); }},
       settings));
   entries.push_back(search_entry(
       "random_keys", "HEFT with its ranks shaken, many times", "Bean 1994",
-      [](const Problem& problem, bool) { return std::make_unique<RandomKeys>(problem); },
+      {[](const WalkRound& at) { return std::make_unique<RandomKeys>(at.problem); }}, settings));
+  entries.push_back(search_entry(
+      "contention_keys", "contention_eft with its ranks shaken, many times", "Bean 1994",
+      {[](const WalkRound& at) {
+        return std::make_unique<RandomKeys>(at.problem, RandomKeys::Decoder::contention);
+      }},
       settings));
+  const auto model = std::make_shared<const DopplerModel>(general_model());
+  entries.push_back(search_entry(
+      "doppler_samples", "plans drawn from the trained networks, the best of them",
+      "Yao et al. 2025 (Doppler)",
+      {[](const WalkRound& at) { return std::make_unique<Samples>(*at.guide); }, model}, settings));
+  entries.push_back(search_entry("guided",
+                                 "annealing and neighbourhoods where the trained networks would "
+                                 "have it otherwise",
+                                 "", {guided, model}, settings));
   entries.push_back({.name = "beam",
                      .what = "beam search over critical_path's choices",
                      .source = "Lowerre 1976",

@@ -26,7 +26,7 @@ TEST(SearchPlanners, StartFromAnyPolicyThatFindsRoom) {
     for (const char* quick : {"single_device", "critical_path"}) {
       ASSERT_FALSE(make_plan(**find_policy(quick), *world.problem, {}, 1)) << quick;
     }
-    for (const char* name : {"annealing", "lns", "random_keys"}) {
+    for (const char* name : {"annealing", "lns", "random_keys", "contention_keys", "guided"}) {
       const PolicyEntry entry = must(find_planner(name, {}));
       const Result<Plan> plan =
           make_plan(entry, *world.problem, {.wall_clock = {}, .evaluations = 50, .stop = {}}, 1);

@@ -4,15 +4,21 @@
 #include <queue>
 #include <utility>
 
+#include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/insertion.h"
 #include "tutti/policy/ranks.h"
 
 namespace tutti {
 
-RandomKeys::RandomKeys(const Problem& problem)
-    : problem_(problem), ranks_(upward_ranks(problem, EdgeWeight::all_pairs)) {}
+RandomKeys::RandomKeys(const Problem& problem, Decoder decoder)
+    : problem_(problem), decoder_(decoder), ranks_(upward_ranks(problem, EdgeWeight::all_pairs)) {}
 
 Result<Plan> RandomKeys::decode(const std::vector<double>& keys, const Stop& stop) const {
+  if (decoder_ == Decoder::insertion) return insert(keys, stop);
+  return contention_eft(problem_, {.keys = &keys, .stop = stop});
+}
+
+Result<Plan> RandomKeys::insert(const std::vector<double>& keys, const Stop& stop) const {
   const Graph& graph = problem_.graph;
   std::vector<int32_t> missing(static_cast<size_t>(graph.size()), 0);
   std::priority_queue<std::pair<double, int32_t>> ready;  // the smaller id first where keys tie

@@ -9,6 +9,23 @@
 
 namespace tutti {
 
+void Samples::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
+                      Rng& rng) {
+  const int64_t before = evaluator.evaluations();
+  int refused = 0;  // in a row: memory may leave no sample a chance
+  while (walk.best_cost > leg.good_enough && refused < 100 &&
+         !progress.over(leg, evaluator.evaluations() - before)) {
+    std::optional<Plan> plan = guide_.draw_plan(Rng(rng.next()), evaluator.stop());
+    if (!plan) {
+      ++refused;
+      continue;
+    }
+    refused = 0;
+    const double cost = evaluator.cost(*plan, walk.cost);
+    if (cost < walk.cost) walk.start_from(*plan, cost);
+  }
+}
+
 Candidate best_of_samples(const DopplerModel& model, const Problem& problem,
                           const SearchModel& judging, int samples, Rng rng, int threads) {
   const ProblemFeatures features = problem_features(problem);

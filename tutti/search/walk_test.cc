@@ -56,7 +56,9 @@ TEST(Improvers, NeverEndWorseThanTheyBeganAndTellTheTruth) {
         EXPECT_EQ(walk.best_cost, evaluator.cost(walk.best)) << name << " from " << policy;
         EXPECT_LE(walk.best_cost, walk.cost) << name;
         EXPECT_EQ(walk.cost, evaluator.cost(walk.plan)) << name << " from " << policy;
-        if (name == std::string("lns")) EXPECT_EQ(walk.cost, walk.best_cost) << "from " << policy;
+        if (name == std::string("lns")) {
+          EXPECT_EQ(walk.cost, walk.best_cost) << "from " << policy;
+        }
         Plan found = walk.best;
         found.strict_order.clear();
         found.start.clear();

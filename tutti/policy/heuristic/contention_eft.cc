@@ -84,14 +84,14 @@ class EarliestFinish {
 };
 
 std::optional<Plan> plan_in_share(const Problem& problem, const ContentionEftOptions& options,
-                                  const std::vector<double>& rank, double memory_share) {
+                                  const std::vector<double>& keys, double memory_share) {
   std::vector<uint64_t> tie;
   if (options.seed) {
     Rng rng = Rng(*options.seed).split(0);
-    for (size_t i = 0; i < rank.size(); ++i) tie.push_back(rng.next());
+    for (size_t i = 0; i < keys.size(); ++i) tie.push_back(rng.next());
   }
   EarliestFinish earliest_finish(problem, options, memory_share);
-  for (ReadyQueue ready(problem.graph, rank, std::move(tie)); !ready.empty();) {
+  for (ReadyQueue ready(problem.graph, keys, std::move(tie)); !ready.empty();) {
     if (options.stop.now() || !earliest_finish.place(ready.pop())) return std::nullopt;
   }
   return earliest_finish.to_plan();
@@ -100,9 +100,10 @@ std::optional<Plan> plan_in_share(const Problem& problem, const ContentionEftOpt
 }  // namespace
 
 Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& options) {
-  const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
+  const std::vector<double> keys =
+      options.keys != nullptr ? *options.keys : upward_ranks(problem, EdgeWeight::all_pairs);
   return plan_with_room(problem, options.stop,
-                        [&](double share) { return plan_in_share(problem, options, rank, share); });
+                        [&](double share) { return plan_in_share(problem, options, keys, share); });
 }
 
 }  // namespace tutti

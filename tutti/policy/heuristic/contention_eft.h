@@ -10,6 +10,7 @@
 #define TUTTI_POLICY_HEURISTIC_CONTENTION_EFT_H_
 
 #include <optional>
+#include <vector>
 
 #include "tutti/plan/policy.h"
 #include "tutti/policy/places/subsets.h"
@@ -17,8 +18,9 @@
 namespace tutti {
 
 struct ContentionEftOptions {
-  std::optional<uint64_t> seed{};  // none: ties go to the smallest id
-  const Teams* teams = nullptr;    // none: every op may use all its devices
+  std::optional<uint64_t> seed{};             // none: ties go to the smallest id
+  const std::vector<double>* keys = nullptr;  // who is next, the largest first; none: upward ranks
+  const Teams* teams = nullptr;               // none: every op may use all its devices
   Stop stop{};
 };
 

@@ -1,0 +1,99 @@
+#include "tutti/search/guide.h"
+
+#include <gtest/gtest.h>
+
+#include "test/support/world.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/general.h"
+#include "tutti/policy/doppler/planner.h"
+#include "tutti/search/planners.h"
+#include "tutti/search/samples.h"
+
+namespace tutti {
+namespace {
+
+// Transfers take far longer than ops, so that all belong on one device.
+World clinging_world() {
+  return {must(make_layered({.ops = 12, .width = 1, .operands = 1, .bytes = 500'000'000})),
+          must(make_preset("uniform-2"))};
+}
+
+TEST(Guide, DoubtsTheOpThatIsInTheWrongPlace) {
+  const World world = clinging_world();
+  const DopplerModel model = general_model();
+  Plan plan = must(plan_greedily(model, *world.problem));
+  for (const DeviceId device : plan.placement) ASSERT_EQ(device, plan.placement[0]);
+  const OpId lost{6};
+  plan.placement[6] = DeviceId{1 - plan.placement[0].index};
+  Guide guide(*world.problem, model);
+  guide.look_at(plan);
+  Rng rng(1);
+  int drawn = 0;
+  int back = 0;
+  for (int i = 0; i < 1000; ++i) {
+    drawn += guide.draw_op(rng) == lost;
+    back += guide.draw_device(lost, plan.placement[6], rng) == plan.placement[0];
+  }
+  EXPECT_GT(drawn, 250);  // it would be 83 of 1000 for one like the others
+  EXPECT_EQ(back, 1000);  // there is but one other
+}
+
+TEST(Guide, DrawsPlansThatDiffer) {
+  const World world{must(make_layered({.ops = 40, .width = 8})), must(make_preset("p100-4"))};
+  const DopplerModel model = general_model();
+  Guide guide(*world.problem, model);
+  const auto one = guide.draw_plan(Rng(1), {});
+  const auto other = guide.draw_plan(Rng(2), {});
+  ASSERT_TRUE(one && other);
+  EXPECT_NE(one->placement, other->placement);
+  EXPECT_EQ(one->placement, guide.draw_plan(Rng(1), {})->placement);
+}
+
+TEST(Guide, DrawsNothingOnceItIsStopped) {
+  const World world{must(make_layered({.ops = 40, .width = 8})), must(make_preset("p100-4"))};
+  const DopplerModel model = general_model();
+  Guide guide(*world.problem, model);
+  EXPECT_FALSE(guide.draw_plan(Rng(1), Stop{}.by(Stop::Clock::now())));
+}
+
+TEST(Samples, AreNeverWorseIfThereAreMore) {
+  const World world{must(make_layered({.ops = 40, .width = 8})), must(make_preset("p100-4"))};
+  const DopplerModel model = general_model();
+  double least = kNoPlan;
+  for (const int samples : {0, 4, 32}) {
+    const Candidate best = best_of_samples(model, *world.problem, {}, samples, Rng(1), 2);
+    EXPECT_LE(best.cost, least);
+    least = best.cost;
+  }
+}
+
+TEST(PolicyInSearch, GivesTheSamePlanWithAnyNumberOfThreads) {
+  const World world{must(make_layered({.ops = 60, .width = 8})), must(make_preset("mixed-5"))};
+  for (const char* name : {"guided", "doppler_samples", "contention_keys", "auto"}) {
+    std::vector<Plan> plans;
+    for (const int threads : {1, 3}) {
+      AutoSettings settings;
+      settings.threads = threads;
+      const PolicyEntry entry = must(find_planner(name, settings));
+      plans.push_back(must(
+          make_plan(entry, *world.problem, {.wall_clock = {}, .evaluations = 600, .stop = {}}, 1)));
+    }
+    EXPECT_EQ(plans[0].placement, plans[1].placement) << name;
+    EXPECT_EQ(plans[0].priority, plans[1].priority) << name;
+  }
+}
+
+TEST(PolicyInSearch, IsNeverWorseThanTheGreedyPlan) {
+  const World world{must(make_layered({.ops = 60, .width = 8})), must(make_preset("p100-4"))};
+  const double greedy =
+      Evaluator(*world.problem, {}).cost(must(plan_greedily(general_model(), *world.problem)));
+  for (const char* name : {"guided", "doppler_samples"}) {
+    const PolicyEntry entry = must(find_planner(name, {}));
+    const Plan plan = must(
+        make_plan(entry, *world.problem, {.wall_clock = {}, .evaluations = 200, .stop = {}}, 1));
+    EXPECT_LE(Evaluator(*world.problem, {}).cost(plan), greedy) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tutti
