@@ -21,7 +21,7 @@
 #include "tutti/graph/import/import.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/model.h"
-#include "tutti/policy/doppler/published_actor.h"
+#include "tutti/policy/doppler/published/actor.h"
 #include "tutti/train/learner.h"
 
 namespace tutti {

@@ -1,6 +1,6 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
-#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/published/network.h"
 #include "tutti/policy/doppler/residual_network.h"
 #include "tutti/policy/doppler/rivals/gdp_network.h"
 #include "tutti/policy/doppler/rivals/placeto_network.h"

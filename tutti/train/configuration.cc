@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/published/network.h"
 #include "tutti/policy/doppler/residual_network.h"
 #include "tutti/policy/doppler/rivals/gdp_network.h"
 #include "tutti/policy/doppler/rivals/placeto_network.h"
@@ -55,7 +55,8 @@ void add_published_stages(const ConfigurationRequest& request, TrainSettings& se
 
 std::vector<std::string> configuration_names() {
   return {"default",    "one-pass", "no-device-columns", "as-published", "select-only",
-          "place-only", "joint",    "every-step",        "placeto",      "gdp"};
+          "place-only", "joint",    "every-step",        "narrow",       "placeto",
+          "gdp"};
 }
 
 Result<Configuration> configuration(const ConfigurationRequest& request) {
@@ -72,10 +73,8 @@ Result<Configuration> configuration(const ConfigurationRequest& request) {
   if (name == "select-only") published.learned = PublishedShape::Learned::select;
   if (name == "place-only") published.learned = PublishedShape::Learned::place;
   if (name == "joint") published.learned = PublishedShape::Learned::joint;
-  if (name == "every-step") {
-    published.every_step = true;
-    published.width = 32;  // wider takes seconds for an episode
-  }
+  published.every_step = name == "every-step";
+  if (name == "every-step" || name == "narrow") published.width = 32;  // wider: seconds an episode
   if (name == "default" || name == "one-pass" || name == "no-device-columns") {
     made.network = ResidualNetwork::fresh(residual, request.seed);
     add_default_stages(request, made.settings);

@@ -4,7 +4,8 @@
 // - one-pass: the same with a PLACE that can be had at once
 // - no-device-columns: the same without speeds, links and memory among its features
 // - as-published: Doppler as its authors describe and release it: networks, stages, figures
-// - select-only, place-only, joint, every-step: its ablations
+// - select-only, place-only, joint: its ablations
+// - every-step, narrow: messages at every step, and once, both in a network of width 32
 // - placeto, gdp: the learned rivals, with the stages of as-published
 
 #ifndef TUTTI_TRAIN_CONFIGURATION_H_

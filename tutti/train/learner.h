@@ -15,7 +15,7 @@
 
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/features.h"
-#include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/published/features.h"
 #include "tutti/policy/doppler/rivals/rival_features.h"
 #include "tutti/policy/nn/tensor_file.h"
 

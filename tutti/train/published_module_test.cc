@@ -4,7 +4,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/policy/doppler/published_actor.h"
+#include "tutti/policy/doppler/published/actor.h"
 #include "tutti/train/learner.h"
 #include "tutti/train/teacher.h"
 

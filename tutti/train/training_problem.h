@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tutti/policy/doppler/features.h"
-#include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/published/features.h"
 #include "tutti/policy/doppler/rivals/rival_features.h"
 #include "tutti/policy/doppler/scene.h"
 #include "tutti/runtime/sim/sim.h"

@@ -1,6 +1,6 @@
 #include "tutti/policy/doppler/model.h"
 
-#include "tutti/policy/doppler/published_actor.h"
+#include "tutti/policy/doppler/published/actor.h"
 #include "tutti/policy/doppler/residual_actor.h"
 #include "tutti/policy/doppler/rivals/gdp_actor.h"
 #include "tutti/policy/doppler/rivals/placeto_actor.h"

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "tutti/policy/doppler/episode.h"
-#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/published/network.h"
 #include "tutti/policy/doppler/residual_network.h"
 #include "tutti/policy/doppler/rivals/gdp_network.h"
 #include "tutti/policy/doppler/rivals/placeto_network.h"

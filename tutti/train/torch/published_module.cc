@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/published/network.h"
 #include "tutti/policy/nn/standardise.h"
 #include "tutti/train/torch/module.h"
 

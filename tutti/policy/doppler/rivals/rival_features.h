@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/published/features.h"
 
 namespace tutti {
 

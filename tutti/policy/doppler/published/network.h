@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/policy/doppler/published_tower.h"
+#include "tutti/policy/doppler/published/tower.h"
 
 namespace tutti {
 

@@ -1,5 +1,6 @@
 // Makes plans with the networks of the configuration `as-published`: a ready op by SELECT, then its
-// device by PLACE, or both at once by a joint policy, until all is placed.
+// device by PLACE, or both at once by a joint policy, until all is placed. Of Acting it does not
+// heed select_greedily, rename_equals and place_logits, which are for the configuration `default`.
 
 #ifndef TUTTI_POLICY_DOPPLER_PUBLISHED_ACTOR_H_
 #define TUTTI_POLICY_DOPPLER_PUBLISHED_ACTOR_H_
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "tutti/policy/doppler/episode.h"
-#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/published/network.h"
 
 namespace tutti {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "tutti/policy/doppler/published_features.h"
-#include "tutti/policy/doppler/published_scene.h"
+#include "tutti/policy/doppler/published/features.h"
+#include "tutti/policy/doppler/published/scene.h"
 #include "tutti/policy/nn/dense.h"
 
 namespace tutti {

@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_tower.h"
+#include "tutti/policy/doppler/published/tower.h"
 
 #include <algorithm>
 #include <cmath>

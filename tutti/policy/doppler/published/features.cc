@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/published/features.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_scene.h"
+#include "tutti/policy/doppler/published/scene.h"
 
 #include <algorithm>
 

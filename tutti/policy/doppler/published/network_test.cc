@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_network.h"
+#include "tutti/policy/doppler/published/network.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_actor.h"
+#include "tutti/policy/doppler/published/actor.h"
 
 #include <algorithm>
 
@@ -69,6 +69,7 @@ class PublishedActor::Run {
     start_record();
     const bool joint = shape_.learned == PublishedShape::Learned::joint;
     while (!scene_.state().ready().empty()) {
+      if (acting_.stop.now()) return std::nullopt;
       const auto ready = scene_.state().ready();
       ready_.assign(ready.begin(), ready.end());
       std::sort(ready_.begin(), ready_.end());

@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_actor.h"
+#include "tutti/policy/doppler/published/actor.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tutti/plan/draft.h"
-#include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/published/features.h"
 
 namespace tutti {
 

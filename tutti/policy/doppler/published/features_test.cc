@@ -1,4 +1,4 @@
-#include "tutti/policy/doppler/published_features.h"
+#include "tutti/policy/doppler/published/features.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/policy/doppler/published_scene.h"
+#include "tutti/policy/doppler/published/scene.h"
 
 namespace tutti {
 namespace {
