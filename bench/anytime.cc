@@ -54,8 +54,9 @@ std::vector<std::string> split(const std::string& text) {
 Budget budget_of(const std::string& text) {
   if (!text.ends_with("s")) return {.wall_clock = {}, .evaluations = std::stoll(text), .stop = {}};
   const std::chrono::duration<double> seconds(std::stod(text));
-  return {
-      .wall_clock = std::chrono::duration_cast<std::chrono::milliseconds>(seconds), .evaluations = {}, .stop = {}};
+  return {.wall_clock = std::chrono::duration_cast<std::chrono::milliseconds>(seconds),
+          .evaluations = {},
+          .stop = {}};
 }
 
 double run(const Cell& cell, const Problem& problem) {
