@@ -41,7 +41,8 @@ class Portfolio {
               .progress = progress_,
               .model = settings.model,
               .seed = settings.seed,
-              .threads = settings.threads},
+              .threads = settings.threads,
+              .network = settings.network},
         evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {}
 
   Result<AutoResult> run() {
