@@ -18,7 +18,7 @@ constexpr double kLargestFigure = 1e15;
 constexpr int kMostStages = 1000;
 
 struct Line {
-  std::string text;
+  std::string text{};
   int number = 0;
   bool whole = false;  // it ends in a new line
 };

@@ -7,13 +7,13 @@ import {select} from 'd3-selection';
 import {compact} from './format.js';
 import {element, svg} from './dom.js';
 
-const margin = {left: 56, right: 14, top: 18, bottom: 26};
+const margin = {left: 56, right: 24, top: 18, bottom: 26};
 const mostDots = 300; // more would be a band
 let clips = 0;
 
-// The mean of each value and its neighbours, so that a trend is seen through noise. Few values are
-// left as they are.
-export function smoothed(values) {
+// The mean of each value and as many neighbours on both sides, so that a trend is seen through noise; less and less
+// of them towards the ends of the parts, which begin at the given places. Few values are left as they are.
+export function smoothed(values, parts = []) {
   const reach = Math.floor(values.length / 100);
   if (reach === 0) return values;
   const sums = new Float64Array(values.length + 1);
@@ -22,9 +22,12 @@ export function smoothed(values) {
     sums[i + 1] = sums[i] + (value ?? 0);
     counts[i + 1] = counts[i] + (value === null ? 0 : 1);
   });
+  const ends = [...parts, values.length];
+  let begin = 0;
   return values.map((value, i) => {
-    const from = Math.max(0, i - reach);
-    const to = Math.min(values.length, i + reach + 1);
+    while (i >= ends[0]) begin = ends.shift();
+    const near = Math.min(reach, i - begin, ends[0] - 1 - i);
+    const [from, to] = [i - near, i + near + 1];
     return value === null ? null : (sums[to] - sums[from]) / (counts[to] - counts[from]);
   });
 }
@@ -68,13 +71,14 @@ function nearest(list, value) {
 
 export class Chart {
   // curves: {key, label, times: rising lists by the axis' key, values, smooth, dots: true for points that count one
-  // by one, dash, colour(isDark), hidden()}; stages: {name, time}; rule: where a line is drawn across, if in sight.
-  constructor({title, note, curves, stages, height, rule = null, theme, tip}) {
-    Object.assign(this, {title, curves, stages, height, rule, theme, tip});
+  // by one, dash, colour(isDark), hidden()}; stages: {name, time, colour(isDark)}; rule: where a line is drawn across, if in sight.
+  constructor({title, note, series, curves, stages, height, rule = null, theme, tip}) {
+    Object.assign(this, {title, series, curves, stages, height, rule, theme, tip});
     this.clip = `clip${++clips}`;
     this.holder = element('div', {class: 'chart'});
+    this.legend = element('small', {class: 'series'});
     this.figure = element('figure', {class: 'curves'},
-      element('figcaption', {}, title, ' ', element('small', {class: 'quiet'}, note ?? '')), this.holder);
+      element('figcaption', {}, title, ' ', element('small', {class: 'quiet'}, note), this.legend), this.holder);
     this.holder.addEventListener('pointermove', (event) => this.point(event));
     this.holder.addEventListener('pointerleave', () => this.leave());
   }
@@ -116,9 +120,9 @@ export class Chart {
   stageMarks(axis) {
     const parts = [];
     let free = -Infinity;
-    for (const {name, time} of this.stages) {
+    for (const {name, time, colour} of this.stages) {
       const at = this.x(time[axis.key]);
-      parts.push(svg('path', {class: 'begin', d: `M${at},${margin.top - 4}V${this.height - margin.bottom}`}));
+      parts.push(svg('path', {class: 'begin', style: `stroke: ${colour(this.theme.isDark)}`, d: `M${at},${margin.top - 4}V${this.height - margin.bottom}`}));
       if (at < free || at > this.x.range()[1] - 40) continue;
       parts.push(svg('text', {x: at + 4, y: margin.top - 6}, name));
       free = at + 8 * name.length;

@@ -1,6 +1,6 @@
 // Training runs: what episodes and greedy plans came to, how often the teacher was matched, how sure
 // the networks are. One run has a colour for each curve; of several each has its own, and curves
-// differ by their dashes.
+// differ by their dashes alone.
 
 import * as format from './format.js';
 import {Chart, smoothed} from './curves.js';
@@ -10,15 +10,15 @@ import {element, table} from './dom.js';
 const ratios = [
   {key: 'greedy_ratio', name: 'greedy plan', greedy: true},
   {key: 'mean_ratio', name: 'mean episode'},
-  {key: 'best_ratio', name: 'best episode', dash: '6 3', more: true},
+  {key: 'best_ratio', name: 'best episode', dash: '7 3', more: true},
   {key: 'label_ratio', name: 'label', dash: '2 3', more: true},
 ];
 const charts = [
   {title: 'Ratio', note: 'of makespans to contention-aware earliest finish, over the problems; less is better', height: 340, rule: 1, series: ratios},
-  {title: 'Teacher match', note: 'share of decisions in which the first choice was right', height: 200,
+  {title: 'Teacher match', note: 'share of decisions', height: 200,
     series: [{key: 'match', name: 'match'}]},
   {title: 'Entropy', note: 'of a decision', height: 200,
-    series: [{key: 'select_entropy', name: 'SELECT'}, {key: 'place_entropy', name: 'PLACE', dash: '6 3'}]},
+    series: [{key: 'select_entropy', name: 'SELECT'}, {key: 'place_entropy', name: 'PLACE', dash: '7 3'}]},
   {title: 'Loss', note: '', height: 200, series: [{key: 'loss', name: 'loss'}]},
   {title: 'Gradient norm', note: '', height: 200, series: [{key: 'gradient_norm', name: 'gradient norm'}]},
 ];
@@ -41,6 +41,11 @@ const axes = {
 
 const last = (list) => list[list.length - 1];
 const least = (list) => list.reduce((low, value) => (value !== null && (low === null || value < low) ? value : low), null);
+function lastMean(list) {
+  const values = list.slice(-Math.ceil(list.length / 50)).filter((value) => value !== null);
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 const figure = (value) => (value === null || value === undefined ? '–' : value.toFixed(4));
 
 // The least ratio that a greedy plan came to, or null.
@@ -50,7 +55,7 @@ export function bestGreedy(logs) {
 
 function logTable(logs, swatches) {
   const columns = [{name: 'training run', text: true}, {name: 'updates'}, {name: 'episodes'}, {name: 'time', title: 'in training'}, {name: 'stages'},
-    {name: 'greedy, last'}, {name: 'greedy, best'}, {name: 'mean, last', title: 'of the episodes of the last updates'}, {name: 'label, last'}];
+    {name: 'greedy, last'}, {name: 'greedy, best'}, {name: 'mean, last', title: 'over the last fiftieth of the updates'}, {name: 'label, last', title: 'likewise'}];
   const best = bestGreedy(logs);
   const rows = logs.map((log, i) => {
     const {updates, greedy} = log;
@@ -58,16 +63,25 @@ function logTable(logs, swatches) {
     return {best: logs.length > 1 && best !== null && least(greedy.greedy_ratio) === best,
       cells: [element('span', {}, swatches[i], `${log.name}${cut}`), format.count(log.update_count), format.count(last(updates.episodes)),
         format.clock(last(updates.seconds)), format.count(log.stages.stage.length), figure(last(greedy.greedy_ratio)),
-        figure(least(greedy.greedy_ratio)), figure(last(smoothed(updates.mean_ratio))), figure(last(smoothed(updates.label_ratio)))]};
+        figure(least(greedy.greedy_ratio)), figure(lastMean(updates.mean_ratio)), figure(lastMean(updates.label_ratio))]};
   });
   return table(columns, rows);
 }
 
 function stagesOf(logs) {
-  return logs.flatMap(({name, stages}) => stages.stage.slice(1).map((stage, i) => ({
-    name: logs.length > 1 ? `stage ${stage}, ${name}` : `stage ${stage}`,
+  return logs.flatMap(({stages}, index) => stages.stage.slice(1).map((stage, i) => ({
+    name: `stage ${stage}`,
     time: {episodes: stages.episodes[i + 1], seconds: stages.seconds[i + 1]},
+    colour: (isDark) => (logs.length > 1 ? categoryColour(index, isDark) : 'var(--critical)'),
   })));
+}
+
+// The place of the first kept update of each stage but the first; a stage may have none.
+function stagePlaces({updates, stages}) {
+  return stages.update.slice(1).map((before) => {
+    const place = updates.update.findIndex((update) => update > before);
+    return place < 0 ? updates.update.length : place;
+  });
 }
 
 // A curve of nothing, or of nothing but zeros, is left out.
@@ -78,8 +92,8 @@ function curvesOf(logs, {series}, isHidden) {
     const values = times[one.key];
     if (!values.some((value) => value !== null && value !== 0)) return;
     const hue = logs.length > 1 ? index : place;
-    curves.push({key: one.key, times, values, smooth: one.greedy ? values : smoothed(values), dots: one.greedy,
-      dash: logs.length > 1 ? one.dash : undefined, label: logs.length > 1 ? `${log.name}: ${one.name}` : one.name,
+    curves.push({key: one.key, times, values, smooth: one.greedy ? values : smoothed(values, stagePlaces(log)), dots: one.greedy,
+      dash: one.dash, label: logs.length > 1 ? `${log.name}: ${one.name}` : one.name,
       colour: (isDark) => categoryColour(hue, isDark), hidden: () => isHidden(one)});
   }));
   return curves;
@@ -121,6 +135,7 @@ export class Training {
       swatch.style.background = ofLog(i);
       return several ? swatch : '';
     })));
+    const sampleOf = (one, place) => sample(one.dash, several ? 'var(--ink)' : categoryColour(place, theme.isDark), one.greedy ? 3 : 2);
     const there = ratios.filter((one) => this.charts.some(({curves}) => curves.some((curve) => curve.key === one.key)));
     parts.series.replaceChildren(...there.map((one) => {
       const box = element('input', {type: 'checkbox', value: one.key, onchange: () => {
@@ -128,9 +143,12 @@ export class Training {
         this.draw();
       }});
       box.checked = !this.hidden.has(one.key);
-      const colour = several ? 'var(--ink)' : ofLog(ratios.indexOf(one));
-      return element('label', {}, box, ' ', sample(several ? one.dash : undefined, colour, one.greedy ? 3 : 2), one.name);
+      return element('label', {}, box, ' ', sampleOf(one, ratios.indexOf(one)), one.name);
     }));
+    for (const {legend, series} of this.charts) {
+      if (series === ratios || series.length === 1) continue; // those have boxes, and this its title
+      legend.replaceChildren(...series.map((one, place) => element('span', {}, sampleOf(one, place), one.name)));
+    }
     this.draw();
   }
 
