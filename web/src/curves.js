@@ -11,8 +11,8 @@ const margin = {left: 56, right: 24, top: 18, bottom: 26};
 const mostDots = 300; // more would be a band
 let clips = 0;
 
-// The mean of each value and as many neighbours on both sides, so that a trend is seen through noise; less and less
-// of them towards the ends of the parts, which begin at the given places. Few values are left as they are.
+// The mean of each value and its neighbours on both sides, so that a trend is seen through noise; of fewer towards the
+// ends of the parts, which begin at the given places, or a steep start would not be seen. Few values are left as they are.
 export function smoothed(values, parts = []) {
   const reach = Math.floor(values.length / 100);
   if (reach === 0) return values;
@@ -26,8 +26,9 @@ export function smoothed(values, parts = []) {
   let begin = 0;
   return values.map((value, i) => {
     while (i >= ends[0]) begin = ends.shift();
-    const near = Math.min(reach, i - begin, ends[0] - 1 - i);
-    const [from, to] = [i - near, i + near + 1];
+    const near = Math.min(reach, Math.max(reach >> 2, Math.min(i - begin, ends[0] - 1 - i)));
+    const from = Math.max(begin, i - near);
+    const to = Math.min(ends[0], i + near + 1);
     return value === null ? null : (sums[to] - sums[from]) / (counts[to] - counts[from]);
   });
 }
