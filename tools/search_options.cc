@@ -86,9 +86,11 @@ void SearchOptions::add_to(CLI::App& command) {
         const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 1e6;
         return good ? std::string() : "must be a number from 0 to 1000000";
       });
-  command.add_option("--network", network,
-                     "The trained model that doppler decides by, also within auto: a "
-                     "model.safetensors of tutti train; default: the one that comes with tutti");
+  command.add_option(
+      "--network", network,
+      "The trained model that doppler decides by, also within auto and searches that "
+      "ask it: a model.safetensors of tutti train; default: the one that comes with "
+      "tutti");
 }
 
 Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) const {
@@ -100,8 +102,8 @@ Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) co
                                    [](const PolicyEntry& entry) { return entry.learned; });
   if (!network.empty() && !learned) {
     return invalid_input(
-        fmt::format("--network is for doppler and auto, and {} no model; leave it out",
-                    entries.size() == 1 ? entries[0].name + " asks" : "these ask"));
+        fmt::format("--network is for policies that ask a trained model, and {}; leave it out",
+                    entries.size() == 1 ? entries[0].name + " does not" : "none of these does"));
   }
   const std::string who =
       entries.size() == 1 ? entries[0].name + " does not" : std::string("none of these does");

@@ -26,7 +26,7 @@ struct PolicyEntry {
   std::string source;           // the paper it follows, if any
   bool seeded = false;          // different seeds may give different plans
   bool for_comparison = false;  // known to be wrong; `auto` leaves it out
-  bool learned = false;         // decides by a trained model, which may be another than ours
+  bool learned = false;         // asks a trained model, which may be another than ours
   Spends spends = Spends::nothing;
   std::function<std::unique_ptr<Planner>()> make_planner;
   MakePolicy make_policy{};  // empty: it plans ahead and cannot be asked during a run

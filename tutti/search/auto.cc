@@ -174,7 +174,7 @@ class Portfolio {
     };
     if (guide_ == nullptr && problem_.graph.size() <= kGuidedOps &&
         std::any_of(entrants_.begin(), entrants_.end(), asked)) {
-      model_ = std::make_unique<const DopplerModel>(general_model());
+      model_ = model_or_general(settings_.network);
       guide_ = std::make_unique<Guide>(problem_, *model_);
     }
     return guide_.get();
@@ -300,7 +300,7 @@ class Portfolio {
   Work work_;
   const int64_t evaluations_;
   std::vector<Entrant> entrants_;
-  std::unique_ptr<const DopplerModel> model_;
+  std::shared_ptr<const DopplerModel> model_;
   std::unique_ptr<Guide> guide_;
 };
 

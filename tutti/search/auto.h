@@ -40,7 +40,7 @@ struct AutoSettings {
   std::optional<Plan> from{};             // a plan to start from, beside the policies'
   std::optional<IslandsState> resume{};   // where an earlier run left off
   OnRound on_round{};                     // to show progress, or to keep the state
-  // What `doppler` decides by; null: the model that comes with tutti.
+  // What `doppler` and those that ask it decide by; null: the model that comes with tutti.
   std::shared_ptr<const DopplerModel> network{};
 };
 

@@ -195,6 +195,7 @@ PolicyEntry search_entry(const char* name, const char* what, const char* source,
           .what = what,
           .source = source,
           .seeded = true,
+          .learned = way.model != nullptr,
           .spends = Spends::simulations,
           .make_planner = [way = std::move(way), settings] {
             return std::make_unique<SearchPlanner>(way, settings);
@@ -232,7 +233,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
         return std::make_unique<RandomKeys>(at.problem, RandomKeys::Decoder::contention);
       }},
       settings));
-  const auto model = std::make_shared<const DopplerModel>(general_model());
+  const auto model = model_or_general(settings.network);
   entries.push_back(search_entry(
       "doppler_samples", "plans drawn from the trained networks, the best of them",
       "Yao et al. 2025 (Doppler)",
