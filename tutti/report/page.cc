@@ -312,7 +312,7 @@ void write_training_log(const TrainingLog& log, JsonWriter& json) {
   write_times(
       log.updates, [](const LoggedUpdate& update) { return update.time; }, json);
   for (const auto& [name, figure] : figures) {
-    const auto get = [figure](const LoggedUpdate& update) { return update.*figure; };
+    const auto get = [wanted = figure](const LoggedUpdate& update) { return update.*wanted; };
     write_numbers(name, log.updates, get, json);
   }
   json.close_object().key("greedy").open_object();

@@ -192,7 +192,7 @@ Result<TrainingLog> read_training_log(Source& source) {
     }
     Result<Logged> logged = parse(*document, file);
     if (!logged) return logged.error();
-    if (auto taken = collector.take(std::move(*logged), line->number); !taken) return taken.error();
+    if (auto taken = collector.take(*logged, line->number); !taken) return taken.error();
   }
   if (collector.count() == 0) {
     return invalid_input(fmt::format(
