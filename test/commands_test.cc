@@ -4,6 +4,8 @@
 #include <string>
 
 #include "test/support/cli.h"
+#include "tutti/policy/doppler/general.h"
+#include "tutti/policy/doppler/residual_network.h"
 
 namespace tutti {
 namespace {
@@ -79,6 +81,108 @@ TEST_F(Commands, PlanSaysNothingOfThePlanThatItsSearchStartedFrom) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   ASSERT_TRUE(ran.out.starts_with("auto:search:")) << ran.out;
   EXPECT_EQ(ran.out.find("favourites"), std::string::npos) << ran.out;
+}
+
+TEST_F(Commands, DopplerDecidesByTheNetworkThatIsNamed) {
+  const std::string graph = path("graph.json");
+  ASSERT_EQ(run({"graph", "make", "layered", "--ops", "80", "--bytes", "20000000", "-o", graph})
+                .exit_code,
+            0);
+  const std::string fresh =
+      write("fresh.safetensors", tensors_to_bytes(ResidualNetwork::fresh({.width = 16}, 3)));
+  const std::string general = write("general.safetensors", std::string(general_model_bytes()));
+  const auto planned = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"plan",     graph,     "-m", "p100-4",
+                                          "--policy", "doppler", "-o", path("plan.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return read_text(path("plan.json"));
+  };
+  const std::string without = planned({});
+  EXPECT_EQ(planned({"--network", general}), without);
+  EXPECT_NE(planned({"--network", fresh}), without);
+  // The same network serves compare, and doppler within auto.
+  const auto makespan = [&](const std::vector<std::string>& arguments) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const size_t row = ran.out.find("\"policy\":\"doppler\"");
+    EXPECT_NE(row, std::string::npos) << ran.out;
+    const size_t number = ran.out.find_first_of("0123456789", row);
+    return std::stod(ran.out.substr(std::min(number, ran.out.size() - 1)));
+  };
+  const std::vector<std::string> alone = {"compare", graph,    "-m",        "p100-4", "--policies",
+                                          "doppler", "--json", "--network", fresh};
+  const std::vector<std::string> portfolio = {
+      "plan", graph, "-m", "p100-4", "--evaluations", "1", "--json", "--network", fresh};
+  EXPECT_EQ(makespan(alone), makespan(portfolio));
+  EXPECT_NE(makespan(alone),
+            makespan({"compare", graph, "-m", "p100-4", "--policies", "doppler", "--json"}));
+}
+
+TEST_F(Commands, ANetworkThatIsNoneIsRefusedByName) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::string good = tensors_to_bytes(ResidualNetwork::fresh({.width = 16}, 3));
+  std::string other = good;
+  other.replace(other.find("residual"), 8, "unheardo");
+  const std::pair<const char*, std::string> wrong[] = {
+      {"cut", good.substr(0, good.size() - 5)},
+      {"longer", good + "x"},
+      {"empty", ""},
+      {"not a model", "{}"},
+      {"of an unknown network", other},
+  };
+  for (const auto& [claim, bytes] : wrong) {
+    const std::string file = write("model.safetensors", bytes);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"plan", graph, "--policy", "doppler"},
+          {"plan", graph},
+          {"compare", graph, "--policies", "doppler,heft"},
+          {"compare", graph},
+          {"simulate", graph, "--policy", "doppler"},
+          {"explain", graph, "a", "--policy", "doppler"},
+          {"what-if", graph, "--add", "device0"}}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"-m", "uniform-2", "--network", file});
+      const Ran ran = run(arguments);
+      EXPECT_EQ(ran.exit_code, 2) << claim << ", " << command[0] << ": " << ran.err;
+      expect_one_sentence(ran, file);
+    }
+  }
+}
+
+TEST_F(Commands, ANetworkIsRefusedWhereNobodyAsksIt) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::string file =
+      write("model.safetensors", tensors_to_bytes(ResidualNetwork::fresh({.width = 16}, 3)));
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"plan", graph, "--policy", "heft"},
+        {"compare", graph, "--policies", "heft,cpop"},
+        {"simulate", graph, "--policy", "critical_path", "--online"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"-m", "uniform-2", "--network", file});
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << command[0] << ": " << ran.err;
+    expect_one_sentence(ran, "--network is for");
+  }
+}
+
+TEST_F(Commands, ReportTakesATrainingRunByItsFolderOrLog) {
+  std::filesystem::create_directory(path("run"));
+  const std::string update =
+      R"({"update":1,"episodes":8,"stage":0,"seconds":1,"mean_ratio":1.5,"greedy_ratio":1.25})"
+      "\n";
+  const std::string log = write("run/log.jsonl", update + R"({"update":2,"epi)");  // killed
+  for (const std::string& given : {path("run"), path("run/"), log, write("any", update)}) {
+    const Ran ran = run({"report", given, "-o", path("report.html")});
+    if (ran.err.find("built without its page") != std::string::npos) GTEST_SKIP() << ran.err;
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("training logs: 1"), std::string::npos) << ran.out;
+  }
+  // A name that says it is one is taken at its word.
+  const Ran cut = run({"report", write("cut.jsonl", R"({"upd)"), "-o", path("report.html")});
+  EXPECT_EQ(cut.exit_code, 2);
+  expect_one_sentence(cut, "cut.jsonl: holds no whole update");
 }
 
 }  // namespace

@@ -292,6 +292,8 @@ using HostileReport = Cli;
 
 TEST_F(HostileReport, IsRefusedWithItsNameAndLeavesTheOutputAlone) {
   const std::string start = "{\"bounds_ns\": {}, \"schema_version\": 1, \"lower_bound_ns\": 1,";
+  const std::string update =
+      "{\"update\":1,\"episodes\":1,\"stage\":0,\"seconds\":1,\"mean_ratio\":1}\n";
   const std::pair<const char*, std::string> texts[] = {
       {"truncated comparison", start + "\n\"results\": ["},
       {"wrong comparison", start + "\n\"results\": [3]}"},
@@ -301,6 +303,9 @@ TEST_F(HostileReport, IsRefusedWithItsNameAndLeavesTheOutputAlone) {
       {"plan without its graph", plan(placed("a"))},
       {"trace without its graph", trace(span("a"))},
       {"binary", std::string("\0\x01\x02\xff\n", 5)},
+      {"wrong training log", update + "[]\n"},
+      {"training log that goes back", update + update},
+      {"training log of nan", "{\"update\":1,\"episodes\":1,\"mean_ratio\":1,\"loss\":NaN}\n"},
   };
   const std::string output = write("report.html", kOld);
   for (const auto& [claim, text] : texts) {

@@ -69,7 +69,9 @@ TEST_P(Replay, RefusesTruncationsOfGoodJsonAndSurvivesThoseOfOtherTexts) {
   for (const Seed& seed : seeds_of(GetParam())) {
     if (!seed.name.starts_with("good_")) continue;
     const size_t step = 1 + seed.text.size() / 300;
-    const bool json = seed.text.starts_with('{') || seed.text.starts_with('[');
+    // A text of one JSON object to a line may end after any of them, or be cut in the last.
+    const bool lines = seed.name.ends_with(".jsonl");
+    const bool json = !lines && (seed.text.starts_with('{') || seed.text.starts_with('['));
     const size_t whole = json ? seed.text.find_last_of("}]") + 1 : 0;
     for (size_t length = 0; length < seed.text.size(); length += step) {
       const bool taken = run(GetParam(), seed.text.substr(0, length));

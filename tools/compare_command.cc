@@ -238,7 +238,9 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
 int run_compare(const CompareArguments& arguments) {
   if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
     return report(good.error());
-  AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  Result<AutoSettings> made = arguments.search.settings(arguments.model, arguments.common);
+  if (!made) return report(made.error());
+  AutoSettings& settings = *made;
   if (!settings.budget.wall_clock) settings.threads = 1;  // seeds run side by side instead
   std::vector<PolicyEntry> entries;
   for (const std::string& name : arguments.policies) {
@@ -246,7 +248,7 @@ int run_compare(const CompareArguments& arguments) {
     if (!entry) return report(entry.error());
     entries.push_back(std::move(*entry));
   }
-  if (entries.empty()) entries = policy_registry();
+  if (entries.empty()) entries = policies_with(settings.network);
   if (const Result<void> good = arguments.search.require_use(entries); !good) {
     return report(good.error());
   }

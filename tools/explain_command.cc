@@ -92,7 +92,9 @@ int run_explain(const ExplainArguments& arguments) {
   clock.inputs_are_read();
   const Result<OpId> op = find_op(problem.graph, arguments.op);
   if (!op) return report(op.error());
-  const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  const Result<AutoSettings> settings =
+      arguments.search.settings(arguments.model, arguments.common);
+  if (!settings) return report(settings.error());
   Result<Plan> plan = invalid_input("");
   if (!arguments.plan.empty()) {
     const Result<void> good =
@@ -100,14 +102,14 @@ int run_explain(const ExplainArguments& arguments) {
     if (!good) return report(good.error());
     plan = load_good_plan(arguments.plan, problem);
   } else {
-    const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);
+    const Result<PolicyEntry> entry = find_planner(arguments.policy, *settings);
     if (!entry) return report(entry.error());
     const Result<void> good = arguments.search.require_use({&*entry, 1});
     if (!good) return report(good.error());
-    plan = make_plan(*entry, problem, clock.rest_of(settings.budget), settings.seed);
+    plan = make_plan(*entry, problem, clock.rest_of(settings->budget), settings->seed);
   }
   if (!plan) return report(plan.error());
-  const Result<Explanation> why = explain(problem, *plan, *op, settings.model);
+  const Result<Explanation> why = explain(problem, *plan, *op, settings->model);
   if (!why) return report(why.error());
   arguments.common.json ? print_json(problem, *why) : print_text(problem, *why);
   return 0;

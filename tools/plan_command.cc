@@ -66,7 +66,9 @@ Result<void> keep_state(const std::string& path, const Problem& problem, AutoSet
 
 Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
                         Duration lower_bound, const CommandClock& clock) {
-  AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  Result<AutoSettings> made = arguments.search.settings(arguments.model, arguments.common);
+  if (!made) return made.error();
+  AutoSettings& settings = *made;
   settings.lower_bound = lower_bound;
   settings.on_round = show_rounds(static_cast<double>(lower_bound.count()));
   const Result<PolicyEntry> entry = find_planner(arguments.policy, settings);

@@ -1,8 +1,9 @@
-// tutti report: one self-contained HTML page from plans, traces and comparisons.
+// tutti report: one self-contained HTML page from plans, traces, comparisons and training logs.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -24,7 +25,7 @@ struct ReportArguments {
   std::string output = "report.html";
 };
 
-enum class What { graph, plan, trace, comparison };
+enum class What { graph, plan, trace, comparison, training_log };
 
 // The text that the first "format" of a JSON text has, or nothing.
 std::string_view format_of(std::string_view start) {
@@ -41,29 +42,43 @@ What recognise(std::string_view start) {
   const std::string_view format = format_of(start);
   if (format == "tutti-plan") return What::plan;
   if (format == "tutti-trace") return What::trace;
+  if (looks_like_training_log(start)) return What::training_log;
   return looks_like_comparison(start) ? What::comparison : What::graph;
 }
 
 struct Input {
+  std::string name;  // as it was given
   Source source;
   What what;
 };
+
+// A training run may be named by its folder. A log that was cut in its first line is known by its
+// name alone.
+Result<Input> open_input(const std::string& path) {
+  const std::string log = path + "/log.jsonl";
+  std::error_code ignored;
+  const bool is_run = std::filesystem::is_regular_file(log, ignored);
+  Result<Source> source = Source::open(is_run ? log : path);
+  if (!source) return source.error();
+  const bool is_log = is_run || path.ends_with(".jsonl");
+  const What what = is_log ? What::training_log : recognise(source->peek());
+  return Input{path, std::move(*source), what};
+}
 
 Result<std::vector<Input>> open_inputs(const std::vector<std::string>& files) {
   std::vector<Input> inputs;
   const Source* graph = nullptr;
   for (const std::string& file : files) {
-    Result<Source> source = Source::open(file);
-    if (!source) return source.error();
-    const What what = recognise(source->peek());
-    inputs.push_back({std::move(*source), what});
+    Result<Input> input = open_input(file);
+    if (!input) return input.error();
+    inputs.push_back(std::move(*input));
   }
   for (const Input& input : inputs) {
     if (input.what != What::graph) continue;
     if (graph != nullptr) {
       return invalid_input(
-          fmt::format("{} is neither a plan, a trace nor a comparison, and {} is taken for the "
-                      "graph already; a report is about one graph",
+          fmt::format("{} is neither a plan, a trace, a comparison nor a training log, and {} is "
+                      "taken for the graph already; a report is about one graph",
                       input.source.name(), graph->name()));
     }
     graph = &input.source;
@@ -108,6 +123,13 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
       page.comparisons.push_back(std::move(*comparison));
       continue;
     }
+    if (input.what == What::training_log) {
+      Result<TrainingLog> log = read_training_log(input.source);
+      if (!log) return log.error();
+      log->name = input.name == "-" ? input.source.name() : input.name;
+      page.training.push_back(std::move(*log));
+      continue;
+    }
     if (problem == nullptr) {
       return invalid_input(fmt::format("{} says nothing without its graph; give the graph file too",
                                        input.source.name()));
@@ -116,8 +138,8 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
     if (!run) return run.error();
     page.runs.push_back(std::move(*run));
   }
-  if (page.runs.empty() && page.comparisons.empty()) {
-    return invalid_input("a report needs at least one plan, trace or comparison");
+  if (page.runs.empty() && page.comparisons.empty() && page.training.empty()) {
+    return invalid_input("a report needs at least one plan, trace, comparison or training log");
   }
   if (problem == nullptr) return {};
   page.bounds = lower_bounds(*problem);
@@ -160,8 +182,10 @@ int run_report(const ReportArguments& arguments) {
   write_page(page, *output);
   if (Result<void> written = output->commit(); !written) return report(written.error());
   if (arguments.output != "-") {
-    fmt::print("report written to {} (runs: {}, comparisons: {}); open it in a browser\n",
-               arguments.output, page.runs.size(), page.comparisons.size());
+    fmt::print(
+        "report written to {} (runs: {}, comparisons: {}, training logs: {}); open it in a "
+        "browser\n",
+        arguments.output, page.runs.size(), page.comparisons.size(), page.training.size());
   }
   return 0;
 }
@@ -170,16 +194,18 @@ int run_report(const ReportArguments& arguments) {
 
 void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "report", "Write one HTML page to look at, from plans, traces and comparisons");
+      "report", "Write one HTML page to look at, from plans, traces, comparisons and training");
   command->footer(
       "Example: tutti compare graph.json --machine p100-4 --json > compare.json\n"
       "         tutti simulate graph.json --machine p100-4 --trace trace.json\n"
       "         tutti report graph.json trace.json compare.json --machine p100-4 -o report.html");
   auto arguments = std::make_shared<ReportArguments>();
   command
-      ->add_option("files", arguments->files,
-                   "Plans, traces and comparisons (tutti compare --json), and the graph that plans "
-                   "and traces are of; each is recognised by its content; - is standard input")
+      ->add_option(
+          "files", arguments->files,
+          "Plans, traces, comparisons (tutti compare --json), training logs or the folders "
+          "they are in, and the graph that plans and traces are of; each is recognised by "
+          "its content; - is standard input")
       ->required();
   arguments->inputs.add_rest_to(*command);
   arguments->inputs.add_noise_to(*command);

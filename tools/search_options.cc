@@ -8,6 +8,8 @@
 #include <csignal>
 #include <limits>
 
+#include "tutti/policy/doppler/model.h"
+
 namespace tutti {
 namespace {
 
@@ -35,6 +37,16 @@ std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
   const double ms = number * factor;
   if (!(ms >= 1 && ms <= 1e12)) return std::nullopt;  // NaN too
   return std::chrono::milliseconds(static_cast<int64_t>(ms));
+}
+
+Result<std::shared_ptr<const DopplerModel>> load_network(const std::string& path) {
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  const Result<TensorFile> file = read_tensors(*source);
+  if (!file) return file.error();
+  Result<DopplerModel> model = DopplerModel::load(*file, path);
+  if (!model) return model.error();
+  return std::make_shared<const DopplerModel>(std::move(*model));
 }
 
 }  // namespace
@@ -74,6 +86,11 @@ void SearchOptions::add_to(CLI::App& command) {
         const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 1e6;
         return good ? std::string() : "must be a number from 0 to 1000000";
       });
+  command.add_option(
+      "--network", network,
+      "The trained model that doppler decides by, also within auto and searches that "
+      "ask it: a model.safetensors of tutti train; default: the one that comes with "
+      "tutti");
 }
 
 Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) const {
@@ -81,24 +98,35 @@ Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) co
     return std::any_of(entries.begin(), entries.end(),
                        [&](const PolicyEntry& entry) { return what(entry.spends); });
   };
+  const bool learned = std::any_of(entries.begin(), entries.end(),
+                                   [](const PolicyEntry& entry) { return entry.learned; });
+  if (!network.empty() && !learned) {
+    return invalid_input(
+        fmt::format("--network is for policies that ask a trained model, and {}; leave it out",
+                    entries.size() == 1 ? entries[0].name + " does not" : "none of these does"));
+  }
   const std::string who =
       entries.size() == 1 ? entries[0].name + " does not" : std::string("none of these does");
   if (!spends([](Spends on) { return on != Spends::nothing; })) {
-    return require_none(fmt::format("is for policies that search, and {}", who));
+    SearchOptions search = *this;
+    search.network.clear();
+    return search.require_none(fmt::format("is for policies that search, and {}", who));
   }
   if (spends([](Spends on) { return on == Spends::simulations; })) return {};
   SearchOptions aim = *this;
   aim.budget.clear();
   aim.evaluations.reset();
+  aim.network.clear();
   return aim.require_none(fmt::format("is for policies that search by simulation, and {}", who));
 }
 
 Result<void> SearchOptions::require_none(const std::string& because) const {
-  const char* given = !budget.empty() ? "--budget"
-                      : evaluations   ? "--evaluations"
-                      : scenarios     ? "--scenarios"
-                      : tail_weight   ? "--tail-weight"
-                                      : nullptr;
+  const char* given = !budget.empty()    ? "--budget"
+                      : evaluations      ? "--evaluations"
+                      : scenarios        ? "--scenarios"
+                      : tail_weight      ? "--tail-weight"
+                      : !network.empty() ? "--network"
+                                         : nullptr;
   if (given == nullptr) return {};
   return invalid_input(fmt::format("{} {}; leave it out", given, because));
 }
@@ -109,8 +137,14 @@ Budget SearchOptions::to_budget() const {
       .wall_clock = parse_budget(budget), .evaluations = evaluations, .stop = Stop(&interrupted)};
 }
 
-AutoSettings SearchOptions::settings(const ModelOptions& model, const CommonOptions& common) const {
+Result<AutoSettings> SearchOptions::settings(const ModelOptions& model,
+                                             const CommonOptions& common) const {
   AutoSettings settings;
+  if (!network.empty()) {
+    Result<std::shared_ptr<const DopplerModel>> loaded = load_network(network);
+    if (!loaded) return loaded.error();
+    settings.network = std::move(*loaded);
+  }
   settings.model = {.model = model.sim_model(),
                     .order = model.ready_order(),
                     .scenarios = {.seed = common.seed,

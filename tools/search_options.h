@@ -1,4 +1,4 @@
-// How much a search may spend and what it aims at, as flags.
+// How much a search may spend, what it aims at and which trained model it asks, as flags.
 
 #ifndef TUTTI_TOOLS_SEARCH_OPTIONS_H_
 #define TUTTI_TOOLS_SEARCH_OPTIONS_H_
@@ -19,6 +19,7 @@ struct SearchOptions {
   std::optional<int64_t> evaluations;
   std::optional<int> scenarios;
   std::optional<double> tail_weight;
+  std::string network;  // a model file; empty: the one that comes with tutti
 
   void add_to(CLI::App& command);
   // How much only; `what` says in the help what it is spent on.
@@ -29,7 +30,8 @@ struct SearchOptions {
   Result<void> require_none(const std::string& because) const;
   // Also lets Ctrl-C end the search, which then returns the best so far.
   Budget to_budget() const;
-  AutoSettings settings(const ModelOptions& model, const CommonOptions& common) const;
+  // Fails (invalid_input) if the network is none.
+  Result<AutoSettings> settings(const ModelOptions& model, const CommonOptions& common) const;
 };
 
 // A wall clock begins to run with the command, not with the search.

@@ -38,13 +38,15 @@ Result<Plan> plan_to_run(const SimulateArguments& arguments, const Problem& prob
     if (!good) return good.error();
     return load_good_plan(arguments.plan, problem);
   }
-  const AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
+  const Result<AutoSettings> settings =
+      arguments.search.settings(arguments.model, arguments.common);
+  if (!settings) return settings.error();
   const Result<PolicyEntry> entry =
-      find_planner(arguments.policy.empty() ? "auto" : arguments.policy, settings);
+      find_planner(arguments.policy.empty() ? "auto" : arguments.policy, *settings);
   if (!entry) return entry.error();
   const Result<void> good = arguments.search.require_use({&*entry, 1});
   if (!good) return good.error();
-  return make_plan(*entry, problem, settings.budget, arguments.common.seed);
+  return make_plan(*entry, problem, settings->budget, arguments.common.seed);
 }
 
 struct Simulated {

@@ -69,9 +69,8 @@ std::optional<Plan> carried_over(const Plan& plan, const Problem& from, const Pr
   return carried;
 }
 
-Result<Answer> plan_on(const WhatIfArguments& arguments, const LoadedProblem& loaded,
+Result<Answer> plan_on(AutoSettings settings, const LoadedProblem& loaded,
                        const CommandClock& clock, int plans_left, std::optional<Plan> from) {
-  AutoSettings settings = arguments.search.settings(arguments.model, arguments.common);
   settings.from = std::move(from);
   settings.budget = clock.rest_of(settings.budget, plans_left);
   Result<AutoResult> result = plan_auto(*loaded.problem, settings);
@@ -129,6 +128,9 @@ int run_what_if(const WhatIfArguments& arguments) {
         invalid_input("tutti what-if needs a change: --add, --remove, --bandwidth or --memory"));
   }
   CommandClock clock;
+  const Result<AutoSettings> settings =
+      arguments.search.settings(arguments.model, arguments.common);
+  if (!settings) return report(settings.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   Result<Machine> machine = changed_machine(arguments, *loaded->machine);
@@ -141,13 +143,13 @@ int run_what_if(const WhatIfArguments& arguments) {
   const bool grows = has_devices_of(*changed->machine, *loaded->machine);
   const LoadedProblem& smaller = grows ? *loaded : *changed;
   const LoadedProblem& larger = grows ? *changed : *loaded;
-  const Result<Answer> first = plan_on(arguments, smaller, clock, 2, {});
+  const Result<Answer> first = plan_on(*settings, smaller, clock, 2, {});
   if (!first) return report(first.error());
   std::optional<Plan> start;
   if (has_devices_of(*larger.machine, *smaller.machine)) {
     start = carried_over(first->result.plan, *smaller.problem, *larger.problem);
   }
-  const Result<Answer> second = plan_on(arguments, larger, clock, 1, std::move(start));
+  const Result<Answer> second = plan_on(*settings, larger, clock, 1, std::move(start));
   if (!second) return report(second.error());
   const Result<Answer>& now = grows ? first : second;
   const Result<Answer>& then = grows ? second : first;

@@ -11,7 +11,7 @@ std::span<const Harness> harnesses() {
       {"costs", fuzz_costs},   {"constraints", fuzz_constraints},
       {"plan", fuzz_plan},     {"search_state", fuzz_search_state},
       {"trace", fuzz_trace},   {"comparison", fuzz_comparison},
-      {"model", fuzz_model},
+      {"model", fuzz_model},   {"training_log", fuzz_training_log},
   };
   return kAll;
 }

@@ -130,6 +130,7 @@ const std::vector<PolicyEntry>& policy_registry() {
       {.name = "doppler",
        .what = "the trained networks that come with tutti, greedily",
        .source = "Yao et al. 2025 (Doppler)",
+       .learned = true,
        .make_planner =
            [] {
              return std::make_unique<DopplerPlanner>(
@@ -137,6 +138,16 @@ const std::vector<PolicyEntry>& policy_registry() {
            }},
   };
   return kEntries;
+}
+
+std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>& model) {
+  std::vector<PolicyEntry> entries = policy_registry();
+  if (model == nullptr) return entries;
+  for (PolicyEntry& entry : entries) {
+    if (entry.name != "doppler") continue;
+    entry.make_planner = [model] { return std::make_unique<DopplerPlanner>(model); };
+  }
+  return entries;
 }
 
 Result<const PolicyEntry*> find_policy(std::string_view name) {

@@ -15,6 +15,8 @@
 
 namespace tutti {
 
+class DopplerModel;
+
 // What a policy spends a budget on. Most go through the graph once and have no use for one.
 enum class Spends { nothing, steps, simulations };
 
@@ -24,12 +26,16 @@ struct PolicyEntry {
   std::string source;           // the paper it follows, if any
   bool seeded = false;          // different seeds may give different plans
   bool for_comparison = false;  // known to be wrong; `auto` leaves it out
+  bool learned = false;         // asks a trained model, which may be another than ours
   Spends spends = Spends::nothing;
   std::function<std::unique_ptr<Planner>()> make_planner;
   MakePolicy make_policy{};  // empty: it plans ahead and cannot be asked during a run
 };
 
 const std::vector<PolicyEntry>& policy_registry();
+
+// The same with another model behind `doppler`; null: the one that comes with tutti.
+std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>& model);
 
 // Fails with a sentence that lists the names there are.
 Result<const PolicyEntry*> find_policy(std::string_view name);

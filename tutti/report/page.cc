@@ -1,5 +1,7 @@
 #include "tutti/report/page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -271,6 +273,63 @@ void write_comparison(const Comparison& comparison, JsonWriter& json) {
   json.close_list().close_object();
 }
 
+// A list with one item for each of `parts`: a number with the digits that a chart can show, or
+// null.
+template <class Part, class Get>
+void write_numbers(std::string_view name, const std::vector<Part>& parts, const Get& get,
+                   JsonWriter& json) {
+  json.key(name).open_list();
+  for (const Part& part : parts) {
+    const Figure number = get(part);
+    number ? json.raw(fmt::format("{:.6g}", *number)) : json.null();
+  }
+  json.close_list();
+}
+
+template <class Part, class Get>
+void write_times(const std::vector<Part>& parts, const Get& time_of, JsonWriter& json) {
+  json.key("update").open_list();
+  for (const Part& part : parts) json.value(time_of(part).update);
+  json.close_list().key("episodes").open_list();
+  for (const Part& part : parts) json.value(time_of(part).episodes);
+  json.close_list();
+  write_numbers(
+      "seconds", parts, [&](const Part& part) { return Figure(time_of(part).seconds); }, json);
+}
+
+void write_training_log(const TrainingLog& log, JsonWriter& json) {
+  const std::pair<const char*, Figure LoggedUpdate::*> figures[] = {
+      {"mean_ratio", &LoggedUpdate::mean_ratio},
+      {"best_ratio", &LoggedUpdate::best_ratio},
+      {"label_ratio", &LoggedUpdate::label_ratio},
+      {"match", &LoggedUpdate::match},
+      {"loss", &LoggedUpdate::loss},
+      {"select_entropy", &LoggedUpdate::select_entropy},
+      {"place_entropy", &LoggedUpdate::place_entropy},
+      {"gradient_norm", &LoggedUpdate::gradient_norm}};
+  json.open_object().field("name", log.name).field("update_count", log.update_count);
+  json.field("cut", log.cut).key("updates").open_object();
+  write_times(
+      log.updates, [](const LoggedUpdate& update) { return update.time; }, json);
+  for (const auto& [name, figure] : figures) {
+    const auto get = [wanted = figure](const LoggedUpdate& update) { return update.*wanted; };
+    write_numbers(name, log.updates, get, json);
+  }
+  json.close_object().key("greedy").open_object();
+  write_times(
+      log.greedy, [](const GreedyPoint& point) { return point.time; }, json);
+  write_numbers(
+      "greedy_ratio", log.greedy, [](const GreedyPoint& point) { return Figure(point.ratio); },
+      json);
+  json.close_object().key("stages").open_object();
+  json.key("stage").open_list();
+  for (const StageStart& start : log.stages) json.value(start.stage);
+  json.close_list();
+  write_times(
+      log.stages, [](const StageStart& start) { return start.before; }, json);
+  json.close_object().close_object();
+}
+
 // In JSON "<" stands in texts alone; written like this it cannot end the script, nor begin another.
 std::string without_tags(const std::string& json) {
   std::string safe;
@@ -297,6 +356,8 @@ std::string page_data(const Page& page) {
   for (const ReportedRun& run : page.runs) write_run(*page.problem, run, json);
   json.close_list().key("comparisons").open_list();
   for (const Comparison& comparison : page.comparisons) write_comparison(comparison, json);
+  json.close_list().key("training").open_list();
+  for (const TrainingLog& log : page.training) write_training_log(log, json);
   json.close_list().close_object();
   return without_tags(json.text());
 }

@@ -1,5 +1,6 @@
-// The report: one HTML page that needs nothing else, made from runs of one problem and from
-// comparisons. This room turns values into the page; web/ holds how it looks and behaves.
+// The report: one HTML page that needs nothing else, made from runs of one problem, from
+// comparisons and from the logs of training runs. This room turns values into the page; web/ holds
+// how it looks and behaves.
 
 #ifndef TUTTI_REPORT_PAGE_H_
 #define TUTTI_REPORT_PAGE_H_
@@ -13,6 +14,7 @@
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 #include "tutti/report/comparison.h"
+#include "tutti/report/training_log.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {
@@ -31,12 +33,13 @@ Result<ReportedRun> run_of_trace(const Problem& problem, const std::string& name
 Result<ReportedRun> run_of_plan(const Problem& problem, const std::string& name, const Plan& plan);
 
 struct Page {
-  // What all runs are of; null where there are comparisons alone.
+  // What all runs are of; null where there are none.
   const Problem* problem = nullptr;
   Bounds bounds{};
   std::optional<Duration> single_device{};  // the makespan of all on the best one
   std::vector<ReportedRun> runs{};
   std::vector<Comparison> comparisons{};
+  std::vector<TrainingLog> training{};
 };
 
 // What the page's script reads: JSON without any "<".

@@ -107,5 +107,26 @@ TEST(Page, OfComparisonsAloneNeedsNoProblem) {
   EXPECT_EQ(data.find("comparisons")->items.at(0).find("results")->items.size(), 1);
 }
 
+TEST(Page, HoldsTrainingLogsWithGapsWhereThereIsNoFigure) {
+  TrainingLog log{.name = "</script>", .update_count = 3};
+  log.updates.push_back({.time = {1, 16, 0.5}, .mean_ratio = 1.25});
+  log.updates.push_back({.time = {3, 48, 1.5}, .mean_ratio = 1.0 / 3, .loss = -2});
+  log.greedy.push_back({.time = {2, 32, 1}, .ratio = 0.875});
+  log.stages = {{.stage = 0}, {.stage = 1, .before = {2, 32, 1}}};
+  const Page page{.training = {log}};
+  EXPECT_EQ(page_data(page).find('<'), std::string::npos);
+  const Document data = data_of(page);
+  const Document& shown = data.find("training")->items.at(0);
+  EXPECT_EQ(shown.find("name")->text, "</script>");
+  EXPECT_EQ(shown.find("update_count")->integer, 3);
+  const Document& updates = *shown.find("updates");
+  EXPECT_EQ(updates.find("episodes")->items.at(1).integer, 48);
+  EXPECT_EQ(updates.find("mean_ratio")->items.at(1).number, 0.333333);
+  EXPECT_EQ(updates.find("loss")->items.at(0).kind, Document::Kind::null);
+  EXPECT_EQ(updates.find("loss")->items.at(1).number, -2);
+  EXPECT_EQ(shown.find("greedy")->find("greedy_ratio")->items.at(0).number, 0.875);
+  EXPECT_EQ(shown.find("stages")->find("episodes")->items.at(1).integer, 32);
+}
+
 }  // namespace
 }  // namespace tutti

@@ -54,14 +54,14 @@ class Asking {
  public:
   explicit Asking(Work& work)
       : work_(work),
-        entries_(policies_to_ask()),
+        entries_(policies_to_ask(work.network)),
         entrants_(named_entrants()),
         seconds_(entries_.size(), 0) {}
 
   std::vector<Entrant> run() {
     const auto slow = static_cast<size_t>(
         std::find_if(entries_.begin(), entries_.end(),
-                     [](const PolicyEntry* entry) { return slow_entry(entry->name) != nullptr; }) -
+                     [](const PolicyEntry& entry) { return slow_entry(entry.name) != nullptr; }) -
         entries_.begin());
     const size_t asked = ask_for_a_plan();
     ask_side_by_side(std::min(asked, slow), slow);
@@ -98,7 +98,7 @@ class Asking {
  private:
   std::vector<Entrant> named_entrants() const {
     std::vector<Entrant> entrants(entries_.size());
-    for (size_t i = 0; i < entries_.size(); ++i) entrants[i].tried.policy = entries_[i]->name;
+    for (size_t i = 0; i < entries_.size(); ++i) entrants[i].tried.policy = entries_[i].name;
     return entrants;
   }
 
@@ -156,7 +156,7 @@ class Asking {
     parallel_for(static_cast<int>(last - first), work_.threads, [&](int index, int thread) {
       const size_t at = first + static_cast<size_t>(index);
       Entrant& entrant = entrants_[at];
-      if (begin_.now() || !has_time_for(*entries_[at], measure)) {
+      if (begin_.now() || !has_time_for(entries_[at], measure)) {
         refuse(out_of_time(), entrant);
         return;
       }
@@ -176,7 +176,7 @@ class Asking {
 
   Result<Plan> ask(size_t which, const Problem& planned, const Stop& stop) {
     const auto before = Stop::Clock::now();
-    Result<Plan> plan = make_plan(*entries_[which], planned,
+    Result<Plan> plan = make_plan(entries_[which], planned,
                                   {.wall_clock = {}, .evaluations = {}, .stop = stop}, work_.seed);
     seconds_[which] = std::chrono::duration<double>(Stop::Clock::now() - before).count();
     return plan;
@@ -185,7 +185,7 @@ class Asking {
   // How long the policy took that others are measured by; 0: it has not been asked.
   double measured_seconds() const {
     for (size_t i = 0; i < entries_.size(); ++i) {
-      if (entries_[i]->name == kMeasure) return seconds_[i];
+      if (entries_[i].name == kMeasure) return seconds_[i];
     }
     return 0;
   }
@@ -198,7 +198,7 @@ class Asking {
   }
 
   Work& work_;
-  std::vector<const PolicyEntry*> entries_;
+  std::vector<PolicyEntry> entries_;
   std::vector<Entrant> entrants_;  // by entry
   std::vector<double> seconds_;    // that its plan took, by entry
   Stop begin_ = work_.progress.until(kPoliciesBegin);
@@ -227,13 +227,11 @@ void weigh(const Work& work, Plan plan, Stopping stopping, Evaluator& evaluator,
   entrant.candidate = Candidate{.plan = std::move(plan), .cost = cost};
 }
 
-std::vector<const PolicyEntry*> policies_to_ask() {
-  std::vector<const PolicyEntry*> entries;
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (!entry.for_comparison) entries.push_back(&entry);
-  }
-  std::stable_sort(entries.begin(), entries.end(), [](const PolicyEntry* a, const PolicyEntry* b) {
-    return turn_of(a->name) < turn_of(b->name);
+std::vector<PolicyEntry> policies_to_ask(const std::shared_ptr<const DopplerModel>& network) {
+  std::vector<PolicyEntry> entries = policies_with(network);
+  std::erase_if(entries, [](const PolicyEntry& entry) { return entry.for_comparison; });
+  std::stable_sort(entries.begin(), entries.end(), [](const PolicyEntry& a, const PolicyEntry& b) {
+    return turn_of(a.name) < turn_of(b.name);
   });
   return entries;
 }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tutti/policy/registry.h"
@@ -26,8 +27,9 @@ struct Work {
   SearchModel model;  // with as many scenarios as time allows, once policies have been asked
   uint64_t seed = 1;
   int threads = 1;
-  int64_t evaluations = 0;                      // simulations so far
-  std::chrono::duration<double> simulation{0};  // how long one takes, if that matters
+  std::shared_ptr<const DopplerModel> network{};  // as in AutoSettings
+  int64_t evaluations = 0;                        // simulations so far
+  std::chrono::duration<double> simulation{0};    // how long one takes, if that matters
 };
 
 // May a part of the work be stopped before it has brought anything?
@@ -46,8 +48,8 @@ std::vector<Entrant> ask_policies(Work& work);
 // by name; none if nothing helps or memory is not what lacks.
 std::vector<Entrant> ask_with_less_memory(Work& work);
 
-// All that are not for comparison only, in the order they are asked.
-std::vector<const PolicyEntry*> policies_to_ask();
+// All that are not for comparison only, in the order they are asked; `network` as in AutoSettings.
+std::vector<PolicyEntry> policies_to_ask(const std::shared_ptr<const DopplerModel>& network = {});
 
 }  // namespace tutti
 

@@ -41,7 +41,8 @@ class Portfolio {
               .progress = progress_,
               .model = settings.model,
               .seed = settings.seed,
-              .threads = settings.threads},
+              .threads = settings.threads,
+              .network = settings.network},
         evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {}
 
   Result<AutoResult> run() {
@@ -173,7 +174,7 @@ class Portfolio {
     };
     if (guide_ == nullptr && problem_.graph.size() <= kGuidedOps &&
         std::any_of(entrants_.begin(), entrants_.end(), asked)) {
-      model_ = std::make_unique<const DopplerModel>(general_model());
+      model_ = model_or_general(settings_.network);
       guide_ = std::make_unique<Guide>(problem_, *model_);
     }
     return guide_.get();
@@ -299,7 +300,7 @@ class Portfolio {
   Work work_;
   const int64_t evaluations_;
   std::vector<Entrant> entrants_;
-  std::unique_ptr<const DopplerModel> model_;
+  std::shared_ptr<const DopplerModel> model_;
   std::unique_ptr<Guide> guide_;
 };
 

@@ -10,6 +10,7 @@
 #ifndef TUTTI_SEARCH_AUTO_H_
 #define TUTTI_SEARCH_AUTO_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "tutti/search/entrant.h"
 
 namespace tutti {
+
+class DopplerModel;
 
 struct AutoResult {
   Plan plan;
@@ -37,6 +40,8 @@ struct AutoSettings {
   std::optional<Plan> from{};             // a plan to start from, beside the policies'
   std::optional<IslandsState> resume{};   // where an earlier run left off
   OnRound on_round{};                     // to show progress, or to keep the state
+  // What `doppler` and those that ask it decide by; null: the model that comes with tutti.
+  std::shared_ptr<const DopplerModel> network{};
 };
 
 // Fails (infeasible) if no policy finds a plan that runs; the sentence is that of the policy that

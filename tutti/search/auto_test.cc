@@ -73,7 +73,7 @@ TEST(Auto, LeavesOutPoliciesThatExistForComparisonOnly) {
 
 TEST(Auto, AsksWhatBringsMostForItsTimeFirst) {
   std::vector<std::string> order;
-  for (const PolicyEntry* entry : policies_to_ask()) order.push_back(entry->name);
+  for (const PolicyEntry& entry : policies_to_ask()) order.push_back(entry.name);
   const auto turn = [&](const char* name) {
     return std::find(order.begin(), order.end(), name) - order.begin();
   };

@@ -28,10 +28,9 @@ bool is_quick(const PolicyEntry& entry) {
 }
 
 // The quick ones; then all others, for problems that those find no plan for.
-std::vector<const PolicyEntry*> starters() {
-  std::vector<const PolicyEntry*> entries = policies_to_ask();
-  std::stable_partition(entries.begin(), entries.end(),
-                        [](const PolicyEntry* entry) { return is_quick(*entry); });
+std::vector<PolicyEntry> starters(const AutoSettings& settings) {
+  std::vector<PolicyEntry> entries = policies_to_ask(settings.network);
+  std::stable_partition(entries.begin(), entries.end(), is_quick);
   return entries;
 }
 
@@ -103,15 +102,15 @@ class SearchPlanner : public Planner {
 
   void look_for_starts(const Problem& problem, const Progress& progress, uint64_t seed,
                        Starts& starts) const {
-    for (const PolicyEntry* entry : starters()) {
+    for (const PolicyEntry& entry : starters(settings_)) {
       const bool must = starts.found.empty();  // there has to be one, whatever the clock says
       const Stop stop = progress.until(kStartsUntil);
-      if (!must && (stop.now() || !is_quick(*entry))) continue;
+      if (!must && (stop.now() || !is_quick(entry))) continue;
       Result<Plan> plan = make_plan(
-          *entry, problem,
+          entry, problem,
           {.wall_clock = {}, .evaluations = {}, .stop = must ? stop.without_time() : stop}, seed);
       if (!plan) {
-        starts.refusals.push_back({entry->name, plan.error().message});
+        starts.refusals.push_back({entry.name, plan.error().message});
         continue;
       }
       SearchModel& model = starts.model;
@@ -128,7 +127,7 @@ class SearchPlanner : public Planner {
       } else if (must) {
         const Result<Duration> run =
             Judge(problem, model.model, model.order).makespan(*plan, model.scenarios.seed);
-        starts.refusals.push_back({entry->name, run ? "memory is short" : run.error().message});
+        starts.refusals.push_back({entry.name, run ? "memory is short" : run.error().message});
       }
     }
   }
@@ -139,7 +138,8 @@ class SearchPlanner : public Planner {
               .progress = progress,
               .model = starts.model,
               .seed = seed,
-              .threads = settings_.threads};
+              .threads = settings_.threads,
+              .network = settings_.network};
     for (Entrant& entrant : ask_with_less_memory(work)) {
       starts.found.push_back(std::move(*entrant.candidate));
     }
@@ -195,6 +195,7 @@ PolicyEntry search_entry(const char* name, const char* what, const char* source,
           .what = what,
           .source = source,
           .seeded = true,
+          .learned = way.model != nullptr,
           .spends = Spends::simulations,
           .make_planner = [way = std::move(way), settings] {
             return std::make_unique<SearchPlanner>(way, settings);
@@ -213,7 +214,7 @@ std::unique_ptr<Improver> guided(const WalkRound& at) {
 }  // namespace
 
 std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
-  std::vector<PolicyEntry> entries = policy_registry();
+  std::vector<PolicyEntry> entries = policies_with(settings.network);
   entries.push_back(search_entry(
       "annealing", "simulated annealing of placement and order", "Kirkpatrick et al. 1983",
       {[](const WalkRound& at) { return std::make_unique<Annealing>(at.problem, at.ordering); }},
@@ -232,7 +233,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
         return std::make_unique<RandomKeys>(at.problem, RandomKeys::Decoder::contention);
       }},
       settings));
-  const auto model = std::make_shared<const DopplerModel>(general_model());
+  const auto model = model_or_general(settings.network);
   entries.push_back(search_entry(
       "doppler_samples", "plans drawn from the trained networks, the best of them",
       "Yao et al. 2025 (Doppler)",
@@ -259,6 +260,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
        .what = "all policies that do not search, then search; the best on fresh scenarios",
        .source = "",
        .seeded = true,
+       .learned = true,
        .spends = Spends::simulations,
        .make_planner = [settings] { return std::make_unique<AutoPlanner>(settings); }});
   return entries;

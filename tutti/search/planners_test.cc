@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/planner.h"
+#include "tutti/search/judge.h"
 
 namespace tutti {
 namespace {
@@ -74,6 +79,28 @@ TEST(SearchPlanners, ProveThatWeightsExceedAllMemory) {
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("20 bytes too few"), std::string::npos)
       << plan.error().message;
+}
+
+TEST(Planners, DopplerDecidesByTheGivenNetworkAlsoWithinAuto) {
+  const World world(must(make_layered({.ops = 60, .width = 12, .bytes = 20'000'000})),
+                    must(make_preset("p100-4")));
+  AutoSettings settings;
+  settings.network = std::make_shared<const DopplerModel>(
+      must(DopplerModel::load(ResidualNetwork::fresh({.width = 16}, 5), "fresh")));
+  settings.budget.evaluations = 1;
+  const Plan expected = must(plan_greedily(*settings.network, *world.problem));
+  const Plan given =
+      must(make_plan(must(find_planner("doppler", settings)), *world.problem, {}, 1));
+  const Plan ours = must(make_plan(must(find_planner("doppler", {})), *world.problem, {}, 1));
+  EXPECT_EQ(given.placement, expected.placement);
+  EXPECT_EQ(given.priority, expected.priority);
+  EXPECT_NE(given.placement, ours.placement);
+  const AutoResult result = must(plan_auto(*world.problem, settings));
+  const auto tried = std::find_if(result.tried.begin(), result.tried.end(),
+                                  [](const Tried& one) { return one.policy == "doppler"; });
+  ASSERT_NE(tried, result.tried.end());
+  EXPECT_EQ(tried->makespan, must(Judge(*world.problem, settings.model.model, settings.model.order)
+                                      .makespan(expected, settings.seed)));
 }
 
 }  // namespace

@@ -54,3 +54,26 @@ export function gap(makespan, bound) {
 export function count(number) {
   return number.toLocaleString('en-US');
 }
+
+// A number of any size in few digits: 0.9316, 1,250, 1.5 M.
+export function compact(number) {
+  const size = Math.abs(number);
+  if (size >= 1e15) return number.toExponential(2);
+  for (const [unit, name] of [[1e12, ' T'], [1e9, ' G'], [1e6, ' M']]) {
+    if (size >= unit) return `${significant(number / unit)}${name}`;
+  }
+  if (size >= 1e4) return `${significant(number / 1e3)} k`;
+  return size >= 1000 ? count(Math.round(number)) : significant(number);
+}
+
+// Seconds as people tell them: 45 s, 12 min 30 s, 3 h 5 min.
+export function clock(seconds) {
+  const pair = (large, size, name, smallName) => {
+    const whole = Math.floor(large / size);
+    const rest = Math.round(large - whole * size);
+    return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${smallName}`;
+  };
+  if (seconds < 60) return `${significant(seconds, 3)} s`;
+  if (seconds < 3600) return pair(Math.round(seconds), 60, 'min', 's');
+  return pair(Math.round(seconds / 60), 60, 'h', 'min');
+}

@@ -1,4 +1,4 @@
-// Puts the page together: answer, comparisons, runs. All state that parts share is the View (which
+// Puts the page together: answer, comparisons, training, runs. All state that parts share is the View (which
 // time is in sight), the Selection and the Theme.
 
 import * as format from './format.js';
@@ -7,6 +7,7 @@ import {Details} from './details.js';
 import {RunPanel} from './run.js';
 import {Search} from './search.js';
 import {Theme} from './theme.js';
+import {Training, bestGreedy} from './training.js';
 import {View} from './view.js';
 import {bestOf, comparisonSection} from './comparison.js';
 import {element, table} from './dom.js';
@@ -59,6 +60,8 @@ function showAnswer(report) {
     const times = best && best.makespan > 0 ? `${(single / best.makespan).toFixed(2)} times the makespan` : '';
     facts.push(['best single device', format.time(single), times]);
   }
+  const ratio = bestGreedy(report.training);
+  if (ratio !== null) facts.push(['best greedy ratio', ratio.toFixed(4), 'of the training runs; less is better']);
   byId('answer').append(...facts.map(([name, value, note]) =>
     element('div', {}, element('dt', {}, name), element('dd', {}, value, element('small', {}, note)))));
 }
@@ -73,6 +76,7 @@ function showTitle(report) {
   if (report.graph) parts.push(`${format.count(report.graph.size)} ops, ${format.count(report.devices.length)} devices`);
   if (report.runs.length > 0) parts.push(`${report.runs.length} ${report.runs.length === 1 ? 'run' : 'runs'}`);
   if (report.comparisons.length > 0) parts.push(`${report.comparisons.length} ${report.comparisons.length === 1 ? 'comparison' : 'comparisons'}`);
+  if (report.training.length > 0) parts.push(`${report.training.length} training ${report.training.length === 1 ? 'run' : 'runs'}`);
   byId('subtitle').textContent = parts.join(', ');
 }
 
@@ -96,6 +100,15 @@ function runTable(report) {
     };
   });
   return table(columns, rows);
+}
+
+function showTraining(report, theme) {
+  byId('training').hidden = false;
+  const training = new Training({logs: report.training, theme, tip: byId('tip'), parts: {table: byId('training-table'),
+    axis: byId('training-axis'), series: byId('training-series'), charts: byId('training-charts')}});
+  theme.onChange(() => training.paint());
+  window.addEventListener('resize', () => training.draw());
+  window.tuttiReport.training = training;
 }
 
 function showRuns(report, theme) {
@@ -194,6 +207,7 @@ function main() {
   const drawCharts = () => sections.forEach(({draw}) => draw());
   drawCharts();
   window.addEventListener('resize', drawCharts);
+  if (report.training.length > 0) showTraining(report, theme);
   if (report.runs.length > 0) showRuns(report, theme);
   window.tuttiReport.loadMs = performance.now() - begin;
   window.tuttiReport.ready = true;

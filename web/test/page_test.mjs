@@ -359,6 +359,127 @@ async function comparisonAlone(browser) {
   await expectQuiet(page);
 }
 
+// A line of a training log, as tutti train writes it.
+function logLine(update, episodes, stage, seconds, more = {}) {
+  const down = Math.exp(-update / 400);
+  const shake = 0.03 * Math.sin(update * 12.9898) * Math.cos(update * 4.1414);
+  return JSON.stringify({update, episodes, stage, seconds, mean_ratio: 0.93 + 0.4 * down + shake, best_ratio: 0.87 + 0.2 * down + shake / 2,
+    label_ratio: 0.86 + 0.1 * down, match: stage === 0 ? 0.9 - 0.6 * down : 0, loss: update % 50 === 7 ? null : 2 * down - 0.03,
+    select_entropy: 0.4 + down, place_entropy: 0.1 + 0.5 * down, gradient_norm: 0.05 + 0.1 * down + Math.abs(shake), ...more});
+}
+
+function writeLog(name, updates, {stages = 2, every = 50, taken = updates + 1, offset = 0} = {}) {
+  const lines = [];
+  for (let i = 1; i <= updates; ++i) {
+    const judged = i % every === 0 ? {greedy_ratio: 0.89 + offset + 0.35 * Math.exp(-i / 300)} : {};
+    lines.push(logLine(i, 64 * i, Math.floor((stages * (i - 1)) / updates), 0.25 * (i >= taken ? i - taken + 1 : i), judged));
+  }
+  write(name, `${lines.join('\n')}\n`);
+  return {updates, greedy: Math.floor(updates / every), stages};
+}
+
+const curves = (page) => page.evaluate(`Object.fromEntries([...document.querySelectorAll('#training .line')]
+  .map((line) => [line.classList[1], Number(line.dataset.points)]))`);
+const countOf = (page, what) => page.evaluate(`document.querySelectorAll('#training ${what}').length`);
+
+async function trainingRun(browser) {
+  mkdirSync(join(folder, 'run'));
+  const log = writeLog('run/log.jsonl', 1200, {taken: 801});
+  tutti('report', 'run', '-o', 'training.html');
+  const page = await open(browser, 'training.html');
+  await page.resize(1400);
+  assert.equal(await page.evaluate('document.getElementById("training").hidden'), false);
+  assert.equal(await page.evaluate('document.getElementById("runs").hidden'), true);
+  const {updates: points, greedy} = log;
+  assert.deepEqual(await curves(page), {greedy_ratio: greedy, mean_ratio: points, best_ratio: points, label_ratio: points, match: points,
+    select_entropy: points, place_entropy: points, loss: points, gradient_norm: points});
+  assert.equal(await countOf(page, 'figure'), 5);
+  assert.equal(await countOf(page, 'circle.dot'), greedy);
+  assert.equal(await countOf(page, 'path.begin'), 5 * (log.stages - 1), 'each chart marks where the second stage begins');
+  assert.ok((await page.evaluate('document.getElementById("training-table").innerText')).includes('1,200'));
+  await keep(page, 'training-light');
+  // The end of the last line is that of the axis, whichever it is.
+  const labels = () => page.evaluate('[...document.querySelectorAll("#training figure:first-child g:not(.up) > .tick text")].map((one) => one.textContent)');
+  const overEpisodes = await labels();
+  const path = () => page.evaluate('document.querySelector("#training .line.mean_ratio").getAttribute("d")');
+  const before = await path();
+  await page.evaluate('(() => { const axis = document.getElementById("training-axis"); axis.value = "seconds"; axis.dispatchEvent(new Event("change")); })()');
+  await page.frame();
+  const overTime = await labels();
+  assert.ok(overTime.every((text) => / (s|min|h)\b/.test(text)), overTime.join());
+  assert.ok(overEpisodes.every((text) => !/ (s|min|h)\b/.test(text)), overEpisodes.join());
+  assert.ok(overTime[overTime.length - 1] === '5 min', 'the time before a run was taken up again counts');
+  // Both rise evenly, so that only the labels change; but the resumed run must not have gone back.
+  const ends = [before, await path()].map((d) => d.match(/[\d.]+,/g).map(parseFloat));
+  for (const xs of ends) assert.ok(xs.every((x, i) => i === 0 || x >= xs[i - 1]), 'a line never goes back');
+  assert.equal(Math.max(...ends[0]), Math.max(...ends[1]));
+  // A series can be switched off and on.
+  await page.evaluate('document.querySelector("#training-series input[value=mean_ratio]").click()');
+  await page.frame();
+  assert.equal(await countOf(page, '.line.mean_ratio'), 0);
+  await page.evaluate('document.querySelector("#training-series input[value=mean_ratio]").click()');
+  await page.frame();
+  assert.equal(await countOf(page, '.line.mean_ratio'), 1);
+  // What stands under the pointer.
+  const middle = await page.evaluate(`(() => {
+    const {left, top, width, height} = document.querySelector('#training figure:first-child svg').getBoundingClientRect();
+    return {x: left + width / 2, y: top + height / 2};
+  })()`);
+  await page.mouse('mouseMoved', middle.x, middle.y);
+  await page.frame();
+  const tip = await page.evaluate('(({hidden, textContent}) => ({hidden, textContent}))(document.getElementById("tip"))');
+  assert.equal(tip.hidden, false);
+  assert.ok(/greedy plan: 0\.\d+ \(.*update \d+\)/.test(tip.textContent) && tip.textContent.split('\n').length === 4, tip.textContent);
+  await keep(page, 'training-time');
+  await page.mouse('mouseMoved', 2, 2);
+  await page.prefer('dark');
+  await keep(page, 'training-dark');
+  await expectQuiet(page);
+}
+
+async function trainingRuns(browser) {
+  write('one.jsonl', `${logLine(1, 64, 0, 0.5)}\n`);
+  writeLog('first.jsonl', 900, {stages: 3});
+  writeLog('second.jsonl', 1500, {offset: 0.02});
+  write('third.jsonl', readFileSync(join(folder, 'second.jsonl'), 'utf8').slice(0, -40)); // killed while it wrote
+  tutti('report', 'first.jsonl', 'second.jsonl', 'third.jsonl', 'one.jsonl', 'compare.json', '-o', 'several.html');
+  const page = await open(browser, 'several.html');
+  await page.resize(1400);
+  assert.equal(await countOf(page, '.line.mean_ratio'), 4);
+  assert.equal(await countOf(page, '.line.greedy_ratio'), 3, 'one was never judged');
+  assert.equal(await countOf(page, '.line.label_ratio'), 0, 'of several runs only the chief curves are drawn at first');
+  assert.equal(await countOf(page, '#training-table tbody tr'), 4);
+  assert.ok((await page.evaluate('document.getElementById("training-table").innerText')).includes('third.jsonl (its last line was cut)'));
+  await page.evaluate('document.querySelector("#training-series input[value=label_ratio]").click()');
+  await page.frame();
+  assert.equal(await countOf(page, '.line.label_ratio'), 4);
+  await keep(page, 'trainings-light');
+  await page.prefer('dark');
+  await keep(page, 'trainings-dark');
+  await expectQuiet(page);
+}
+
+async function hundredThousandUpdates(browser) {
+  const log = writeLog('long.jsonl', 100000, {every: 7});
+  const wrote = Date.now();
+  tutti('report', 'long.jsonl', '-o', 'long.html');
+  const writeMs = Date.now() - wrote;
+  const begin = Date.now();
+  const page = await open(browser, 'long.html');
+  const loadMs = Date.now() - begin;
+  assert.ok(loadMs < longestLoadMs, `loading took ${loadMs} ms`);
+  const points = await curves(page);
+  assert.equal(points.greedy_ratio, log.greedy, 'every greedy plan is there');
+  assert.ok(points.mean_ratio >= 1000 && points.mean_ratio <= 2001, `${points.mean_ratio} points`);
+  assert.deepEqual(await page.evaluate('(({update}) => [update[0], update[update.length - 1]])(tuttiReport.report.training[0].updates)'), [1, 100000]);
+  const drawMs = await page.evaluate('tuttiReport.training.lastDrawMs');
+  assert.ok(drawMs < longestRedrawMs, `a redraw took ${drawMs} ms`);
+  await keep(page, 'training-long');
+  await expectQuiet(page);
+  console.log(`100000 updates: page of ${Math.round(statSync(join(folder, 'long.html')).size / 1024)} KiB written in ${writeMs} ms, ` +
+    `open after ${loadMs} ms, drawn in ${Math.round(drawMs)} ms`);
+}
+
 async function planWithoutTimeline(browser) {
   tutti('plan', 'graph.json', ...machine, '--policy', 'critical_path_released', '-o', 'untimed.json');
   tutti('report', 'graph.json', 'untimed.json', ...machine, '-o', 'untimed.html');
@@ -379,6 +500,9 @@ try {
   await hostileNames(browser);
   await comparisonAlone(browser);
   await planWithoutTimeline(browser);
+  await trainingRun(browser);
+  await trainingRuns(browser);
+  await hundredThousandUpdates(browser);
 } catch (error) {
   console.error(error);
   process.exitCode = 1;

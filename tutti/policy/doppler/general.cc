@@ -1,6 +1,7 @@
 #include "tutti/policy/doppler/general.h"
 
 #include <string>
+#include <utility>
 
 #include "tutti/base/check.h"
 
@@ -32,6 +33,10 @@ DopplerModel general_model() {
   Result<DopplerModel> model = DopplerModel::load(*file, "general model");
   TUTTI_CHECK(model.has_value());
   return std::move(*model);
+}
+
+std::shared_ptr<const DopplerModel> model_or_general(std::shared_ptr<const DopplerModel> given) {
+  return given ? std::move(given) : std::make_shared<const DopplerModel>(general_model());
 }
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #ifndef TUTTI_POLICY_DOPPLER_GENERAL_H_
 #define TUTTI_POLICY_DOPPLER_GENERAL_H_
 
+#include <memory>
 #include <string_view>
 
 #include "tutti/policy/doppler/model.h"
@@ -14,6 +15,9 @@ namespace tutti {
 std::string_view general_model_bytes();
 
 DopplerModel general_model();
+
+// The given one, or this one where none is given.
+std::shared_ptr<const DopplerModel> model_or_general(std::shared_ptr<const DopplerModel> given);
 
 }  // namespace tutti
 

@@ -63,6 +63,10 @@ class PublishedActor::Run {
     if (place_.part != nullptr) {
       sums_.assign(device_count_ * static_cast<size_t>(shape_.width), 0.0F);
     }
+    if (acting.place_logits != nullptr) {
+      const auto ops = static_cast<size_t>(actor.problem_.graph.size());
+      acting.place_logits->assign(ops * device_count_, kNoOdds);
+    }
   }
 
   std::optional<Plan> run() {
@@ -100,6 +104,7 @@ class PublishedActor::Run {
     if (devices.empty()) return false;
     devices_.assign(devices.begin(), devices.end());
     ask_place();
+    for (size_t i = 0; i < devices_.size(); ++i) keep_logit(devices_[i], logits_[i]);
     const size_t chosen = choose(place_.learned(), acting_.place_randomness, place_rng_,
                                  [&] { return device_of_plan(); });
     device_ = devices_[chosen];
@@ -120,8 +125,17 @@ class PublishedActor::Run {
     });
     op_ = pairs_[chosen].op;
     device_ = pairs_[chosen].device;
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      if (pairs_[i].op == op_) keep_logit(pairs_[i].device, logits_[i]);
+    }
     if (acting_.record != nullptr) record_both();
     return true;
+  }
+
+  void keep_logit(DeviceId device, float logit) {
+    if (acting_.place_logits == nullptr) return;
+    const size_t row = static_cast<size_t>(op_.index) * device_count_;
+    (*acting_.place_logits)[row + static_cast<size_t>(device.index)] = logit;
   }
 
   // One of the logits. What is not learned is not random either, ties apart.
