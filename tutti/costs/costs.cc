@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 
 #include "tutti/base/check.h"
 #include "tutti/base/fingerprint.h"
@@ -25,6 +27,17 @@ class CostsBuilder {
     gather_given_transfers();
     gather_kind_pairs();
     gather_noise();
+    if (Result<void> sane = check_run_times(); !sane) return sane.error();
+    compute_fingerprint();
+    return std::move(costs_);
+  }
+
+  Result<Costs> gather(const Costs& parts, std::span<const int32_t> into) {
+    group_devices();
+    add_up_run_times(parts, into);
+    gather_given_transfers();
+    gather_kind_pairs();
+    keep_noise(parts);
     if (Result<void> sane = check_run_times(); !sane) return sane.error();
     compute_fingerprint();
     return std::move(costs_);
@@ -72,6 +85,17 @@ class CostsBuilder {
         if (time.count() < 0) time = kind_costs.run_time(op);
         costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column] = time;
       }
+    }
+  }
+
+  void add_up_run_times(const Costs& parts, std::span<const int32_t> into) {
+    costs_.run_times_.assign(static_cast<size_t>(graph_.size()) * costs_.classes_, Duration{0});
+    for (size_t i = 0; i < parts.run_times_.size(); ++i) {
+      Duration& sum = costs_.run_times_[static_cast<size_t>(into[i / costs_.classes_]) *
+                                            costs_.classes_ +
+                                        i % costs_.classes_];
+      const Duration part = parts.run_times_[i];
+      sum = sum >= kNever || part >= kNever ? kNever : sum + part;
     }
   }
 
@@ -153,6 +177,18 @@ class CostsBuilder {
                                     [](const Noise& noise) { return !noise.none(); });
   }
 
+  void keep_noise(const Costs& parts) {
+    costs_.noises_ = parts.noises_;
+    costs_.has_noise_ = parts.has_noise_;
+    std::unordered_map<std::string_view, int> noise_of;
+    for (size_t i = 0; i < parts.kind_noise_.size(); ++i) {
+      noise_of.emplace(parts.graph_->op_kinds()[i], parts.kind_noise_[i]);
+    }
+    for (const std::string& kind : graph_.op_kinds()) {
+      costs_.kind_noise_.push_back(noise_of.at(kind));
+    }
+  }
+
   Result<void> check_run_times() const {
     double total = 0;
     for (const OpId op : graph_.ops()) {
@@ -200,6 +236,11 @@ class CostsBuilder {
 
 Result<Costs> Costs::build(const Graph& graph, const Machine& machine, const CostSpec& spec) {
   return CostsBuilder(graph, machine, spec).build();
+}
+
+Result<Costs> Costs::gathered(const Graph& graph, std::span<const int32_t> into) const {
+  const CostSpec nothing_else;
+  return CostsBuilder(graph, *machine_, nothing_else).gather(*this, into);
 }
 
 double Costs::mean_run_time_ns(OpId op) const {

@@ -11,6 +11,7 @@
 #define TUTTI_COSTS_COSTS_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,11 @@ class Costs {
   // Keeps references to both. Fails (invalid_input) if some op has no cost on any device, naming
   // it, and if all times together could overflow.
   static Result<Costs> build(const Graph& graph, const Machine& machine, const CostSpec& spec = {});
+
+  // The costs of a graph whose ops each stand for several of this one's, one after another; into
+  // says for each of these which. Run times add up, on the devices that can run them all. Op kinds
+  // of that graph must be kinds of this one, and keep their noise. Fails as build does.
+  Result<Costs> gathered(const Graph& graph, std::span<const int32_t> into) const;
 
   // kNever if the device cannot run the op.
   Duration run_time(OpId op, DeviceId device) const {
