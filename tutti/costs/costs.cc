@@ -91,9 +91,9 @@ class CostsBuilder {
   void add_up_run_times(const Costs& parts, std::span<const int32_t> into) {
     costs_.run_times_.assign(static_cast<size_t>(graph_.size()) * costs_.classes_, Duration{0});
     for (size_t i = 0; i < parts.run_times_.size(); ++i) {
-      Duration& sum = costs_.run_times_[static_cast<size_t>(into[i / costs_.classes_]) *
-                                            costs_.classes_ +
-                                        i % costs_.classes_];
+      Duration& sum =
+          costs_.run_times_[static_cast<size_t>(into[i / costs_.classes_]) * costs_.classes_ +
+                            i % costs_.classes_];
       const Duration part = parts.run_times_[i];
       sum = sum >= kNever || part >= kNever ? kNever : sum + part;
     }

@@ -29,6 +29,7 @@ Draft::Draft(const Problem& problem, double memory_share)
   }
   slot_begin_.push_back(static_cast<int>(slot_free_.size()));
   group_placed_.assign(static_cast<size_t>(problem.colocation_group_count()), 0);
+  group_device_.resize(group_placed_.size());
   if (problem.has_memory_limits()) {
     const auto values = static_cast<size_t>(graph.value_count());
     memory_used_.assign(static_cast<size_t>(problem.machine.memory_count()), 0);
@@ -75,11 +76,7 @@ std::span<const DeviceId> Draft::devices_for(OpId op) const {
   if (!follows && memory_used_.empty()) return allowed;
   choices_.clear();
   if (follows) {
-    for (const OpId member : problem_.members(group)) {
-      if (!placement_[member.index].valid()) continue;
-      choices_.push_back(placement_[member.index]);
-      break;
-    }
+    choices_.push_back(group_device_[static_cast<size_t>(group)]);
   } else {
     choices_.assign(allowed.begin(), allowed.end());
   }
@@ -155,7 +152,9 @@ void Draft::apply_at(OpId op, DeviceId device, Duration start) {
   *slot = std::max(*slot, finish_[op.index]);
   makespan_ = std::max(makespan_, finish_[op.index]);
   if (const int group = problem_.colocation_group(op); group >= 0) {
-    ++group_placed_[static_cast<size_t>(group)];
+    if (++group_placed_[static_cast<size_t>(group)] == 1) {
+      group_device_[static_cast<size_t>(group)] = device;
+    }
   }
   if (!memory_used_.empty()) account_memory(op, device, +1);
   // The last ready op takes the gap, so that the cost does not grow with the number of ready ops.

@@ -70,6 +70,7 @@ class Draft : public State {
   std::vector<Duration> slot_free_;      // by slot of each device
   std::vector<int> slot_begin_;          // by device
   std::vector<int> group_placed_;        // by colocation group: how many members are placed
+  std::vector<DeviceId> group_device_;   // where the first of them was placed
   std::vector<Step> history_;
   Duration makespan_{0};
   // Memory, kept only where limits are enforced.

@@ -138,9 +138,14 @@ class ProblemBuilder {
     }
   }
 
-  // Union of groups that share an op, by the smallest op of each.
+  // Union of groups that share an op, by the smallest op of each. Ways to the root are shortened as
+  // they are walked, so that a group of all ops costs no more than many small ones.
   int32_t root(int32_t op) {
-    while (parent_[static_cast<size_t>(op)] != op) op = parent_[static_cast<size_t>(op)];
+    while (parent_[static_cast<size_t>(op)] != op) {
+      int32_t& up = parent_[static_cast<size_t>(op)];
+      up = parent_[static_cast<size_t>(up)];
+      op = up;
+    }
     return op;
   }
 

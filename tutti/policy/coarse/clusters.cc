@@ -142,8 +142,7 @@ class Clustering {
  public:
   Clustering(const Problem& problem, int32_t wanted)
       : wanted_(wanted), quotient_(quotient_of(problem, of_op_)) {
-    const double work =
-        std::accumulate(quotient_.work_ns.begin(), quotient_.work_ns.end(), 0.0);
+    const double work = std::accumulate(quotient_.work_ns.begin(), quotient_.work_ns.end(), 0.0);
     most_work_ = kHeaviest * work / std::max(1, wanted);
     for (const DeviceId device : problem.machine.devices()) {
       least_width_ += kGroupsPerSlot * problem.machine.device(device).slots;

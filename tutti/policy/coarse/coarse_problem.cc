@@ -173,8 +173,8 @@ class GraphOfClusters {
         for (const Operand& operand : operands_[static_cast<size_t>(cluster)]) {
           const Duration time = (*column)[operand.edge.index];
           if (time.count() >= 0) {
-            builder_.give_transfer(
-                EdgeId{edge}, {.from_kind = name(from), .to_kind = name(to), .time = time});
+            builder_.give_transfer(EdgeId{edge},
+                                   {.from_kind = name(from), .to_kind = name(to), .time = time});
           }
           ++edge;
         }
@@ -242,9 +242,8 @@ Result<CoarseProblem> CoarseProblem::make(const Problem& problem, const Clusters
   Result<Costs> costs = problem.costs.gathered(*coarse.graph_, clusters.of_op);
   if (!costs) return costs.error();
   coarse.costs_ = std::make_unique<const Costs>(std::move(*costs));
-  Result<Problem> made =
-      Problem::make(*coarse.graph_, problem.machine, *coarse.costs_,
-                    constraints_of(problem, clusters, members, *coarse.costs_));
+  Result<Problem> made = Problem::make(*coarse.graph_, problem.machine, *coarse.costs_,
+                                       constraints_of(problem, clusters, members, *coarse.costs_));
   if (!made) return made.error();
   coarse.problem_ = std::make_unique<const Problem>(std::move(*made));
   return coarse;

@@ -1,12 +1,14 @@
-// From a suggested placement to a plan: one pass over all ops, the longest way first, in which an
-// op leaves the device suggested for it where another finishes it sooner by enough. Transfers queue
-// for their links (contention.h).
+// From a suggested placement to a plan: one pass over all ops, in which an op leaves the device
+// suggested for it if another finishes it sooner by enough. Transfers queue for their links
+// (contention.h).
 //
-// Where memory or colocation rules the suggestion out, the op goes where it finishes first.
+// Where memory or colocation rules the suggestion out, the op goes where it finishes first. Ops of
+// a colocation group never leave: the first of them would decide for all.
 
 #ifndef TUTTI_POLICY_COARSE_REFINE_H_
 #define TUTTI_POLICY_COARSE_REFINE_H_
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,17 +18,18 @@
 
 namespace tutti {
 
+inline constexpr double kNeverLeave = std::numeric_limits<double>::infinity();
+
 struct Refining {
-  double loyalty = 1;  // how much sooner is enough, in mean run times of the op
+  double loyalty = 8;       // how much sooner is enough, in mean run times of the op
   double memory_share = 1;  // as in Draft
   Stop stop{};
-  int order = 0;
-  const std::vector<double>* keys = nullptr;
 };
 
-// None if memory leaves an op no device, or if it was stopped.
+// `suggested` and `key` are by op; of the ready ops the one with the highest key goes first. None
+// if memory leaves an op no device, or if it was stopped.
 std::optional<Plan> refined(const Problem& problem, const std::vector<DeviceId>& suggested,
-                            const Refining& refining);
+                            const std::vector<double>& key, const Refining& refining);
 
 }  // namespace tutti
 

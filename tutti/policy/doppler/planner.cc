@@ -1,15 +1,66 @@
 #include "tutti/policy/doppler/planner.h"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tutti/policy/coarse/coarse_problem.h"
+#include "tutti/policy/coarse/refine.h"
+#include "tutti/policy/ranks.h"
 #include "tutti/policy/tight_memory.h"
 
 namespace tutti {
+namespace {
+
+// Both ways to go through the ops, and the one that is done sooner by its own account: the longest
+// way first, ops leaving their clusters where it pays; and as the clusters were planned, all
+// staying. The first serves where devices would wait, the second where links are narrow.
+std::optional<Plan> best_refined(const Problem& problem, const Clusters& clusters,
+                                 const Plan& coarse_plan, const std::vector<double>& rank,
+                                 double memory_share, const Stop& stop) {
+  std::vector<DeviceId> suggested;
+  std::vector<double> turn;
+  for (const int32_t cluster : clusters.of_op) {
+    suggested.push_back(coarse_plan.placement[static_cast<size_t>(cluster)]);
+    turn.push_back(-static_cast<double>(coarse_plan.priority[static_cast<size_t>(cluster)]));
+  }
+  std::optional<Plan> staying =
+      refined(problem, suggested, turn,
+              {.loyalty = kNeverLeave, .memory_share = memory_share, .stop = stop});
+  std::optional<Plan> leaving =
+      refined(problem, suggested, rank, {.memory_share = memory_share, .stop = stop});
+  if (!staying || !leaving) return staying ? std::move(staying) : std::move(leaving);
+  return staying->planned_makespan < leaving->planned_makespan ? std::move(staying)
+                                                               : std::move(leaving);
+}
+
+}  // namespace
 
 Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem, const Stop& stop) {
+  return problem.graph.size() > kMostOpByOp ? plan_by_clusters(model, problem, stop)
+                                            : plan_op_by_op(model, problem, stop);
+}
+
+Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem, const Stop& stop) {
   const ProblemFeatures features = problem_features(problem);
   const SceneFacts facts(problem);
   const auto actor = model.actor(problem, features, facts);
   return plan_with_room(problem, stop, [&](double share) {
     return actor->act({.mode = Acting::Mode::greedy, .memory_share = share, .stop = stop}, Rng(0));
+  });
+}
+
+Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem, const Stop& stop,
+                              int32_t wanted) {
+  const Clusters clusters = cluster_ops(problem, wanted);
+  if (clusters.count > problem.graph.size() / 2) return plan_op_by_op(model, problem, stop);
+  const Result<CoarseProblem> coarse = CoarseProblem::make(problem, clusters);
+  if (!coarse) return coarse.error();
+  const Result<Plan> coarse_plan = plan_op_by_op(model, coarse->problem(), stop);
+  if (!coarse_plan) return plan_op_by_op(model, problem, stop);
+  const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
+  return plan_with_room(problem, stop, [&](double share) {
+    return best_refined(problem, clusters, *coarse_plan, rank, share, stop);
   });
 }
 

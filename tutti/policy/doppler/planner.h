@@ -1,5 +1,9 @@
 // Plans with a trained pair of SELECT and PLACE and nothing else: one greedy episode, no
 // simulation.
+//
+// Large graphs are coarsened first: the networks place clusters of ops (tutti/policy/coarse), and a
+// pass or two without them put the ops near where their clusters went. That is several times
+// quicker, and no worse: docs/results/large-graphs.md.
 
 #ifndef TUTTI_POLICY_DOPPLER_PLANNER_H_
 #define TUTTI_POLICY_DOPPLER_PLANNER_H_
@@ -10,9 +14,23 @@
 
 namespace tutti {
 
-// Obeys memory as plan_with_room does (tight_memory.h). Fails (infeasible) if that finds no room.
+// Beyond so many ops, clusters are placed; and about so many of them.
+inline constexpr int32_t kMostOpByOp = 4000;
+inline constexpr int32_t kClusters = 1000;
+
+// Op by op, or by clusters if the graph is large. All of these obey memory as plan_with_room does
+// (tight_memory.h), and fail (infeasible) if that finds no room.
 Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem,
                            const Stop& stop = {});
+
+// The networks decide about every op.
+Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem,
+                           const Stop& stop = {});
+
+// The networks decide about clusters. Op by op after all if few ops can be joined, or if memory has
+// no room for clusters.
+Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
+                              const Stop& stop = {}, int32_t wanted = kClusters);
 
 class DopplerPlanner : public Planner {
  public:
