@@ -38,6 +38,7 @@ Draft::Draft(const Problem& problem, double memory_share)
       unplaced_readers_[value.index] = static_cast<int32_t>(graph.consumers(value).size());
     }
     readers_in_.assign(values * memory_used_.size(), 0);
+    looked_at_.assign(values, 0);
   }
 }
 
@@ -52,13 +53,10 @@ int64_t Draft::memory_need(OpId op, MemoryId memory) const {
   const Graph& graph = problem_.graph;
   int64_t need = graph.transient_bytes(op);
   for (const ValueId value : graph.outputs(op)) need += graph.bytes(value);
-  const std::span<const ValueId> operands = graph.operands(op);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const ValueId value = operands[i];
-    if (std::find(operands.begin(), operands.begin() + static_cast<int64_t>(i), value) !=
-        operands.begin() + static_cast<int64_t>(i)) {
-      continue;  // read twice, held once
-    }
+  ++look_;
+  for (const ValueId value : graph.operands(op)) {
+    if (looked_at_[value.index] == look_) continue;  // read twice, held once
+    looked_at_[value.index] = look_;
     const OpId producer = graph.producer(value);
     const bool made_there =
         producer.valid() && problem_.machine.memory_of(placement_[producer.index]) == memory;

@@ -7,6 +7,7 @@
 #ifndef TUTTI_PLAN_DRAFT_H_
 #define TUTTI_PLAN_DRAFT_H_
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -79,6 +80,9 @@ class Draft : public State {
   std::vector<int32_t> unplaced_readers_;  // by value: edges whose op is not placed yet
   std::vector<int32_t> readers_in_;        // by value x memory: edges placed there
   mutable std::vector<DeviceId> choices_;  // what devices_for returned last
+  // By value: the last look at an op's need that met it. Some ops have a great many operands.
+  mutable std::vector<uint64_t> looked_at_;
+  mutable uint64_t look_ = 0;
 };
 
 }  // namespace tutti
