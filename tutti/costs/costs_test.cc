@@ -48,6 +48,31 @@ TEST(Costs, UsesTheRooflineWhereNoTimeIsGiven) {
   EXPECT_EQ(costs_of(graph, machine, spec).run_time(OpId{0}, DeviceId{0}), Duration(8000007));
 }
 
+TEST(Costs, AddUpWhenOpsAreGatheredOnTheDevicesThatCanRunThemAll) {
+  // No rates, so that only what is given can run.
+  const Machine machine = machine_from(R"({"schema_version":1,"name":"m","device":[
+      {"name":"c0","kind":"cpu"},{"name":"g0","kind":"gpu"},{"name":"g1","kind":"gpu"}],
+      "link":[{"name":"a","between":["c0","g0"]},{"name":"b","between":["c0","g1"]},
+              {"name":"c","between":["g0","g1"]}]})");
+  const Graph parts = graph_from(R"("ops":[
+      {"name":"a","kind":"k","run_time_ns":{"gpu":5,"cpu":9}},
+      {"name":"b","kind":"l","run_time_ns":{"gpu":7}},
+      {"name":"c","kind":"k","run_time_ns":{"gpu":1,"cpu":2}}])");
+  CostSpec spec;
+  spec.kind_noise.push_back(
+      {.kind = "l", .noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.3}});
+  const Graph whole = graph_from(R"("ops":[
+      {"name":"c","kind":"k"},{"name":"a and b","kind":"l"}])");
+  const std::vector<int32_t> into = {1, 1, 0};
+  const Costs costs = must(costs_of(parts, machine, spec).gathered(whole, into));
+  EXPECT_EQ(costs.run_time(OpId{0}, DeviceId{0}), Duration(2));
+  EXPECT_EQ(costs.run_time(OpId{1}, DeviceId{1}), Duration(12));
+  EXPECT_EQ(costs.run_time(OpId{1}, DeviceId{2}), Duration(12));
+  EXPECT_FALSE(costs.can_run(OpId{1}, DeviceId{0}));
+  EXPECT_EQ(costs.run_time_noise(OpId{0}).spec().spread, 0);
+  EXPECT_EQ(costs.run_time_noise(OpId{1}).spec().spread, 0.3);
+}
+
 TEST(Costs, InterpolatesTheTableBetweenSizesAndScalesBeyondThem) {
   const CostSpec::RunTime row{
       .kind = "k", .device_kind = "", .time_ns_by_size = {{10, 100}, {20, 300}}};

@@ -74,6 +74,22 @@ TEST(Draft, KeepsAColocationGroupTogether) {
   EXPECT_EQ(draft.devices_for(OpId{1})[0], DeviceId{2});
 }
 
+TEST(Draft, HoldsAValueThatIsReadTwiceOnce) {
+  // b needs a's 60 bytes, which it reads twice, and 30 of its own: 90 elsewhere, 150 if counted
+  // twice.
+  Constraints constraints;
+  for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    constraints.memory_limits.push_back({gpu, 100});
+  }
+  const World world(graph_from(R"("ops":[
+      {"name":"a","kind":"k","run_time_ns":1,"outputs":[{"bytes":60}]},
+      {"name":"b","kind":"k","run_time_ns":1,"operands":["a","a"],"outputs":[{"bytes":30}]}])"),
+                    must(make_preset("p100-4")), {}, constraints);
+  Draft draft(*world.problem);
+  draft.apply(OpId{0}, DeviceId{0});
+  EXPECT_EQ(draft.devices_for(OpId{1}).size(), 4U);
+}
+
 TEST(Problem, LeavesOutDevicesThatConstraintsExclude) {
   const World world(
       graph_from(R"("ops":[{"name":"a","kind":"x","run_time_ns":1},

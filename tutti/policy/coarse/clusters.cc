@@ -13,6 +13,8 @@ constexpr double kHeaviest = 2;
 // A level keeps so many groups for each slot of the machine, lest siblings that should run beside
 // each other become one.
 constexpr int32_t kGroupsPerSlot = 4;
+// Beyond `most`, clusters that read from more others than this on average are not joined further.
+constexpr double kMostLinks = 8;
 // Rounds end when one joins fewer than this share of the groups.
 constexpr double kLeastGain = 0.02;
 
@@ -140,16 +142,29 @@ class Joining {
 // Applies one pass after another and keeps track of where the ops went.
 class Clustering {
  public:
-  Clustering(const Problem& problem, int32_t wanted)
-      : wanted_(wanted), quotient_(quotient_of(problem, of_op_)) {
-    const double work = std::accumulate(quotient_.work_ns.begin(), quotient_.work_ns.end(), 0.0);
-    most_work_ = kHeaviest * work / std::max(1, wanted);
+  explicit Clustering(const Problem& problem) : quotient_(quotient_of(problem, of_op_)) {
+    work_ = std::accumulate(quotient_.work_ns.begin(), quotient_.work_ns.end(), 0.0);
     for (const DeviceId device : problem.machine.devices()) {
       least_width_ += kGroupsPerSlot * problem.machine.device(device).slots;
     }
   }
 
-  Clusters run() && {
+  Clusters run(const Coarsening& coarsening) && {
+    join_down_to(coarsening.most);
+    for (int32_t wanted = coarsening.most; wanted > coarsening.fewest && has_grain();) {
+      wanted = std::max(coarsening.fewest, wanted / 2);
+      join_down_to(wanted);
+    }
+    return {.of_op = std::move(of_op_), .count = quotient_.size()};
+  }
+
+ private:
+  bool has_grain() const {
+    return static_cast<double>(quotient_.out.size()) <= kMostLinks * quotient_.size();
+  }
+
+  void join_down_to(int32_t wanted) {
+    wanted_ = wanted;
     while (quotient_.size() > wanted_) {
       const int32_t before = quotient_.size();
       pass([](Joining& joining) { joining.join_to_readers(); });
@@ -160,14 +175,12 @@ class Clustering {
       pass([&](Joining& joining) { joining.join_siblings(levels(quotient_), least_width_); });
       if (quotient_.size() > (1 - kLeastGain) * before) break;
     }
-    return {.of_op = std::move(of_op_), .count = quotient_.size()};
   }
 
- private:
   template <class Join>
   void pass(Join join) {
     if (quotient_.size() <= wanted_) return;
-    Joining joining(quotient_, wanted_, most_work_);
+    Joining joining(quotient_, wanted_, kHeaviest * work_ / std::max(1, wanted_));
     join(joining);
     if (joining.left() == quotient_.size()) return;
     std::vector<int32_t> group_of = std::move(joining).leaders();
@@ -175,17 +188,17 @@ class Clustering {
     for (int32_t& group : of_op_) group = group_of[static_cast<size_t>(group)];
   }
 
-  int32_t wanted_;
   std::vector<int32_t> of_op_;
   Quotient quotient_;
-  double most_work_ = 0;
+  int32_t wanted_ = 0;
+  double work_ = 0;  // of all ops
   int32_t least_width_ = 0;
 };
 
 }  // namespace
 
-Clusters cluster_ops(const Problem& problem, int32_t wanted) {
-  return Clustering(problem, wanted).run();
+Clusters cluster_ops(const Problem& problem, const Coarsening& coarsening) {
+  return Clustering(problem).run(coarsening);
 }
 
 }  // namespace tutti

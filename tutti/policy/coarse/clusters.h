@@ -2,7 +2,7 @@
 // that the clusters are the ops of a smaller graph (coarse_problem.h).
 //
 // Ops that may use different devices, or are in different colocation groups, are never in one
-// cluster. Of the others are joined, until few enough are left:
+// cluster. Of the others are joined, round after round:
 //
 //   trees     ops all of whose readers, or producers, are one and the same op; chains are the
 //             smallest trees;
@@ -12,8 +12,10 @@
 //             levels; it is enough that an op whose reader is already taken is left alone;
 //   siblings  ops of one level that share an operand or a reader, where a level has plenty.
 //
-// No cluster is much heavier than all would be if they were equal. Takes time about linear in ops
-// and edges. The same in every run.
+// No cluster is much heavier than all would be if they were equal. Where a graph has no grain (ops
+// that read any others), large clusters all read from each other, and placing them says little of
+// where their ops should be; so joining ends early there. Takes time about linear in ops and edges.
+// The same in every run.
 
 #ifndef TUTTI_POLICY_COARSE_CLUSTERS_H_
 #define TUTTI_POLICY_COARSE_CLUSTERS_H_
@@ -31,8 +33,12 @@ struct Clusters {
   int32_t count = 0;
 };
 
-// About `wanted` clusters; more if nothing else may be joined.
-Clusters cluster_ops(const Problem& problem, int32_t wanted);
+struct Coarsening {
+  int32_t most = 4000;    // clusters; more only if nothing else may be joined
+  int32_t fewest = 1000;  // as long as a cluster is linked to few others
+};
+
+Clusters cluster_ops(const Problem& problem, const Coarsening& coarsening);
 
 }  // namespace tutti
 

@@ -1,4 +1,4 @@
-// Clusters, the problem they form, and the plan that comes of it.
+// Clusters, the problem they form, and how a placement of them becomes one of ops.
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,9 @@
 #include "tutti/graph/make/cholesky.h"
 #include "tutti/graph/make/family/family.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
 #include "tutti/policy/coarse/clusters.h"
 #include "tutti/policy/coarse/coarse_problem.h"
 #include "tutti/policy/coarse/refine.h"
-#include "tutti/policy/doppler/general.h"
-#include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/testing.h"
 
 namespace tutti {
@@ -42,7 +39,7 @@ TEST(Clusters, ReadOnlyFromLowerNumbers) {
   for (Named& named : graphs()) {
     SCOPED_TRACE(named.name);
     const World world(std::move(named.graph), "p100-4");
-    const Clusters clusters = cluster_ops(*world.problem, 100);
+    const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
     for (const OpId op : world.graph.ops()) {
       for (const EdgeId edge : world.graph.edges(op)) {
         const OpId producer = world.graph.edge_from(edge);
@@ -57,9 +54,9 @@ TEST(Clusters, AreAboutAsManyAsWantedAndNoneIsMuchHeavierThanOthers) {
   for (Named& named : graphs()) {
     SCOPED_TRACE(named.name);
     const World world(std::move(named.graph), "p100-4");
-    const Clusters clusters = cluster_ops(*world.problem, 100);
+    const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
     EXPECT_GE(clusters.count, 100);
-    EXPECT_LE(clusters.count, 200);
+    EXPECT_LE(clusters.count, 300);  // all-to-all: levels stay wide enough for the devices
     std::vector<double> work(static_cast<size_t>(clusters.count), 0);
     double all = 0;
     for (const OpId op : world.graph.ops()) {
@@ -71,6 +68,14 @@ TEST(Clusters, AreAboutAsManyAsWantedAndNoneIsMuchHeavierThanOthers) {
   }
 }
 
+TEST(Clusters, StayManyWhereOpsReadAnyOthers) {
+  const World grainy(must(make_stencil({.width = 40, .steps = 40})), "p100-4");
+  const World random(must(make_random({.ops = 1600, .degree = 6})), "p100-4");
+  const Coarsening coarsening{.most = 400, .fewest = 100};
+  EXPECT_EQ(cluster_ops(*grainy.problem, coarsening).count, 100);
+  EXPECT_EQ(cluster_ops(*random.problem, coarsening).count, 400);
+}
+
 TEST(Clusters, OfAChainAreItsPieces) {
   std::vector<std::string> ops;
   for (int i = 0; i < 64; ++i) {
@@ -79,7 +84,7 @@ TEST(Clusters, OfAChainAreItsPieces) {
         op_json(fmt::format("{}", i), 10, i == 0 ? std::vector<std::string>{} : operands));
   }
   const World world(graph_of_ops(ops), "uniform-2");
-  const Clusters clusters = cluster_ops(*world.problem, 4);
+  const Clusters clusters = cluster_ops(*world.problem, {.most = 4, .fewest = 4});
   EXPECT_EQ(clusters.count, 4);
   for (int i = 1; i < 64; ++i) {
     const int step =
@@ -96,13 +101,14 @@ TEST(Clusters, DoNotJoinTheTwoWaysOfADiamondAcrossIt) {
       {"name":"c","kind":"k","run_time_ns":1,"operands":["a"]},
       {"name":"d","kind":"k","run_time_ns":1,"operands":["a","b","c"]}])"),
                     "uniform-2");
-  const Clusters clusters = cluster_ops(*world.problem, 2);
+  const Clusters clusters = cluster_ops(*world.problem, {.most = 2, .fewest = 2});
   EXPECT_NE(clusters.of_op[0], clusters.of_op[3]);
 }
 
 TEST(Clusters, AreTheSameInEveryRun) {
   const World world(must(make_layered({.ops = 2000})), "mixed-5");
-  EXPECT_EQ(cluster_ops(*world.problem, 150).of_op, cluster_ops(*world.problem, 150).of_op);
+  EXPECT_EQ(cluster_ops(*world.problem, {.most = 150, .fewest = 150}).of_op,
+            cluster_ops(*world.problem, {.most = 150, .fewest = 150}).of_op);
 }
 
 Constraints some_constraints(const Graph& graph) {
@@ -124,7 +130,7 @@ World constrained_world() {
 
 TEST(CoarseProblem, AllowsAClusterJustWhatEachOfItsOpsMayUse) {
   const World world = constrained_world();
-  const Clusters clusters = cluster_ops(*world.problem, 100);
+  const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
   const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
   for (const OpId op : world.graph.ops()) {
     const auto own = world.problem->devices_for(op);
@@ -135,7 +141,7 @@ TEST(CoarseProblem, AllowsAClusterJustWhatEachOfItsOpsMayUse) {
 
 TEST(CoarseProblem, KeepsColocatedOpsTogether) {
   const World world = constrained_world();
-  const Clusters clusters = cluster_ops(*world.problem, 100);
+  const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
   const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
   const auto same_device = [&](int a, int b) {
     const OpId first{clusters.of_op[static_cast<size_t>(a)]};
@@ -153,7 +159,7 @@ TEST(CoarseProblem, KeepsColocatedOpsTogether) {
 
 TEST(CoarseProblem, AddsUpRunTimesOnEveryDevice) {
   const World world(must(make_cholesky({.tiles = 14})), "mixed-5");
-  const Clusters clusters = cluster_ops(*world.problem, 60);
+  const Clusters clusters = cluster_ops(*world.problem, {.most = 60, .fewest = 60});
   const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
   for (const DeviceId device : world.machine.devices()) {
     std::vector<Duration> sum(static_cast<size_t>(clusters.count), Duration{0});
@@ -168,7 +174,7 @@ TEST(CoarseProblem, AddsUpRunTimesOnEveryDevice) {
 
 TEST(CoarseProblem, MovesEveryValueThatLeavesItsClusterOnceToEachReader) {
   const World world(must(make_stencil({.width = 40, .steps = 40})), "p100-4");
-  const Clusters clusters = cluster_ops(*world.problem, 100);
+  const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
   const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
   std::map<std::pair<int32_t, int32_t>, int64_t> expected;  // bytes by producer and reader
   for (const ValueId value : world.graph.values()) {
@@ -236,6 +242,30 @@ TEST(CoarseProblem, HoldsAllBytesThatStayInMemory) {
   EXPECT_EQ(weights, 80);
   EXPECT_EQ(made, 111);  // a's and b's leave together
   EXPECT_EQ(graph.edge_count(), 2);
+}
+
+TEST(Refined, LeavesTheSuggestionOnlyForEnough) {
+  // Two ops that need not wait for each other: on one device the second ends at 20, else at 10.
+  const World world(graph_of_ops({op_json("a", 10), op_json("b", 10)}), "uniform-2");
+  const std::vector<DeviceId> suggested(2, DeviceId{0});
+  const std::vector<double> key = {2, 1};
+  const auto second = [&](double loyalty) {
+    return refined(*world.problem, suggested, key, {.loyalty = loyalty})->placement[1];
+  };
+  EXPECT_EQ(second(0.5), DeviceId{1});
+  EXPECT_EQ(second(1), DeviceId{0});
+  EXPECT_EQ(second(kNeverLeave), DeviceId{0});
+}
+
+TEST(Refined, KeepsColocatedOpsWhereTheyAreSuggested) {
+  Constraints constraints;
+  constraints.colocations = {{"b", "c"}};
+  const World world(graph_of_ops({op_json("a", 10), op_json("b", 10), op_json("c", 10)}),
+                    must(make_preset("uniform-2")), {}, constraints);
+  const std::optional<Plan> plan =
+      refined(*world.problem, std::vector<DeviceId>(3, DeviceId{0}), {3, 2, 1}, {.loyalty = 0});
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->placement, std::vector<DeviceId>(3, DeviceId{0}));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace tutti {
 inline constexpr double kNeverLeave = std::numeric_limits<double>::infinity();
 
 struct Refining {
-  double loyalty = 8;       // how much sooner is enough, in mean run times of the op
+  double loyalty = 16;      // how much sooner is enough, in mean run times of the op
   double memory_share = 1;  // as in Draft
   Stop stop{};
 };

@@ -51,8 +51,8 @@ Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem, co
 }
 
 Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem, const Stop& stop,
-                              int32_t wanted) {
-  const Clusters clusters = cluster_ops(problem, wanted);
+                              const Coarsening& coarsening) {
+  const Clusters clusters = cluster_ops(problem, coarsening);
   if (clusters.count > problem.graph.size() / 2) return plan_op_by_op(model, problem, stop);
   const Result<CoarseProblem> coarse = CoarseProblem::make(problem, clusters);
   if (!coarse) return coarse.error();

@@ -10,13 +10,13 @@
 
 #include <memory>
 
+#include "tutti/policy/coarse/clusters.h"
 #include "tutti/policy/doppler/model.h"
 
 namespace tutti {
 
-// Beyond so many ops, clusters are placed; and about so many of them.
+// Beyond so many ops, clusters are placed.
 inline constexpr int32_t kMostOpByOp = 4000;
-inline constexpr int32_t kClusters = 1000;
 
 // Op by op, or by clusters if the graph is large. All of these obey memory as plan_with_room does
 // (tight_memory.h), and fail (infeasible) if that finds no room.
@@ -30,7 +30,7 @@ Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem,
 // The networks decide about clusters. Op by op after all if few ops can be joined, or if memory has
 // no room for clusters.
 Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
-                              const Stop& stop = {}, int32_t wanted = kClusters);
+                              const Stop& stop = {}, const Coarsening& coarsening = {});
 
 class DopplerPlanner : public Planner {
  public:

@@ -1,0 +1,95 @@
+// Greedy plans of graphs that are placed by clusters.
+
+#include "tutti/policy/doppler/planner.h"
+
+#include <gtest/gtest.h>
+
+#include "tutti/graph/make/cholesky.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/plan/check.h"
+#include "tutti/policy/doppler/general.h"
+#include "tutti/policy/testing.h"
+#include "tutti/policy/tight_memory.h"
+
+namespace tutti {
+namespace {
+
+const std::vector<std::string> kNothing;  // wrong with a plan
+
+TEST(PlanGreedily, OfALargeGraphIsValidAndHardlyWorseThanEarliestFinish) {
+  for (const char* preset : {"p100-4", "cluster-2x4"}) {
+    SCOPED_TRACE(preset);
+    const World world(must(make_layered({.ops = 6000})), preset);
+    ASSERT_GT(world.graph.size(), kMostOpByOp);
+    const Plan plan = must(plan_greedily(general_model(), *world.problem));
+    EXPECT_EQ(check_plan(*world.problem, plan), kNothing);
+    // Both plan with transfers that queue, so that their own makespans may be compared.
+    const Plan rival = must(plan_with("contention_eft", *world.problem));
+    EXPECT_LE(plan.planned_makespan, 1.1 * rival.planned_makespan);
+  }
+}
+
+TEST(PlanGreedily, OfASmallGraphGoesOpByOp) {
+  const World world(must(make_layered({.ops = 300})), "p100-4");
+  EXPECT_EQ(must(plan_greedily(general_model(), *world.problem)).placement,
+            must(plan_op_by_op(general_model(), *world.problem)).placement);
+}
+
+TEST(PlanByClusters, IsTheSameInEveryRun) {
+  const World world(must(make_cholesky({.tiles = 14})), "mixed-5");
+  const Plan first =
+      must(plan_by_clusters(general_model(), *world.problem, {}, {.most = 60, .fewest = 60}));
+  const Plan second =
+      must(plan_by_clusters(general_model(), *world.problem, {}, {.most = 60, .fewest = 60}));
+  EXPECT_EQ(first.placement, second.placement);
+  EXPECT_EQ(first.priority, second.priority);
+}
+
+TEST(PlanByClusters, ObeysPinsForbiddenPairsAndColocation) {
+  Graph graph = must(make_layered({.ops = 1500}));
+  const auto name = [&](int op) { return std::string(graph.op_name(OpId{op})); };
+  Constraints constraints;
+  for (int i = 0; i < 150; ++i) constraints.pins.push_back({name(10 * i), {"fast0", "slow1"}});
+  for (int i = 0; i < 150; ++i) {
+    constraints.forbidden.push_back(
+        {.op = name(10 * i + 1), .op_kind = "", .device = "fast1", .device_kind = "cpu"});
+  }
+  for (int i = 0; i < 50; ++i) {
+    constraints.colocations.push_back({name(10 * i + 2), name(10 * i + 513), name(10 * i + 984)});
+  }
+  const World world(std::move(graph), must(make_preset("mixed-5")), {}, constraints);
+  const Plan plan =
+      must(plan_by_clusters(general_model(), *world.problem, {}, {.most = 400, .fewest = 400}));
+  EXPECT_EQ(check_plan(*world.problem, plan), kNothing);
+}
+
+TEST(PlanByClusters, ObeysMemory) {
+  const Coarsening coarsening{.most = 200, .fewest = 200};
+  Constraints constraints;
+  for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    constraints.memory_limits.push_back({gpu, int64_t{80} << 20});
+  }
+  const Graph graph = must(make_layered({.ops = 1500}));
+  const World roomy(graph, "p100-4");
+  const World tight(graph, must(make_preset("p100-4")), {}, constraints);
+  const Plan careless = must(plan_by_clusters(general_model(), *roomy.problem, {}, coarsening));
+  ASSERT_GT(bytes_over_in_rehearsal(*tight.problem, careless), 0);
+  const Plan plan = must(plan_by_clusters(general_model(), *tight.problem, {}, coarsening));
+  EXPECT_EQ(check_plan(*tight.problem, plan), kNothing);
+  EXPECT_EQ(bytes_over_in_rehearsal(*tight.problem, plan), 0);
+}
+
+TEST(PlanByClusters, SaysWhatLacksWhereNothingFits) {
+  Constraints constraints;
+  for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    constraints.memory_limits.push_back({gpu, int64_t{1} << 20});
+  }
+  const World world(must(make_layered({.ops = 600})), must(make_preset("p100-4")), {}, constraints);
+  const Result<Plan> plan =
+      plan_by_clusters(general_model(), *world.problem, {}, {.most = 60, .fewest = 60});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().kind, Error::Kind::infeasible);
+}
+
+}  // namespace
+}  // namespace tutti
