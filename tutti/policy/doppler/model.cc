@@ -68,4 +68,9 @@ std::unique_ptr<Actor> DopplerModel::actor(const Problem& problem, const Problem
   return std::visit(MakeActor{problem, features, facts}, network_);
 }
 
+Estimate DopplerModel::estimate() const {
+  const auto* residual = std::get_if<ResidualNetwork>(&network_);
+  return residual == nullptr ? Estimate::without_contention : residual->shape().estimate;
+}
+
 }  // namespace tutti

@@ -28,6 +28,9 @@ class DopplerModel {
   std::unique_ptr<Actor> actor(const Problem& problem, const ProblemFeatures& features,
                                const SceneFacts& facts) const;
 
+  // What the times of its plans are worked out by.
+  Estimate estimate() const;
+
  private:
   using Network = std::variant<ResidualNetwork, PublishedNetwork, PlacetoNetwork, GdpNetwork>;
   explicit DopplerModel(Network network) : network_(std::move(network)) {}

@@ -6,6 +6,7 @@
 
 #include "tutti/policy/coarse/coarse_problem.h"
 #include "tutti/policy/coarse/refine.h"
+#include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/ranks.h"
 #include "tutti/policy/tight_memory.h"
 
@@ -39,6 +40,16 @@ std::optional<Plan> best_refined(const Problem& problem, const Clusters& cluster
 Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem, const Stop& stop) {
   return problem.graph.size() > kMostOpByOp ? plan_by_clusters(model, problem, stop)
                                             : plan_op_by_op(model, problem, stop);
+}
+
+Result<Plan> plan_guarded(const DopplerModel& model, const Problem& problem, const Stop& stop) {
+  Result<Plan> greedy = plan_greedily(model, problem, stop);
+  // Networks that judge devices without contention plan for a simulator without it.
+  if (greedy && model.estimate() != Estimate::with_contention) return greedy;
+  Result<Plan> rule = contention_eft(problem, {.stop = stop});
+  if (!greedy) return rule ? std::move(rule) : std::move(greedy);
+  if (!rule || greedy->planned_makespan <= rule->planned_makespan) return greedy;
+  return rule;
 }
 
 Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem, const Stop& stop) {
