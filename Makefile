@@ -6,7 +6,7 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 BUILD = cmake --preset $(1) $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
-.PHONY: build demo test test-all bench fuzz format tidy setup setup-build clean
+.PHONY: build demo test test-all bench results-doppler fuzz format tidy setup setup-build clean
 
 build: setup-build
 	@mkdir -p build
@@ -27,6 +27,12 @@ bench: setup
 	@mkdir -p build
 	@$(call BUILD,release,)
 	@scripts/bench
+
+# All measurements of docs/results/doppler.md: hours on two cores. Stop it whenever you like; it goes on from there.
+results-doppler: setup
+	@mkdir -p build
+	@$(call BUILD,release,)
+	@scripts/results-doppler
 
 # A minute of each fuzzer; FUZZ_SECONDS changes that.
 fuzz: setup
