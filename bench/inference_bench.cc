@@ -1,7 +1,7 @@
 // How long a greedy plan takes with the model that comes with tutti: the published LLAMA-LAYER
 // graph, and how the time grows with the ops, on graphs of layers and on graphs where half of the
-// ops are ready at once. Op by op, and as `tutti plan --policy doppler` does it, which places
-// clusters of large graphs.
+// ops are ready at once. Op by op, and as plan_greedily does it, which places clusters of large
+// graphs. What plan_guarded adds is not in it.
 //
 //   inference_bench [MACHINE]
 //
