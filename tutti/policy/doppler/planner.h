@@ -2,8 +2,8 @@
 // simulation.
 //
 // Large graphs are coarsened first: the networks place clusters of ops (tutti/policy/coarse), and a
-// pass or two without them put the ops near where their clusters went. That is several times
-// quicker, and no worse: docs/results/large-graphs.md.
+// pass or two without them put the ops near where their clusters went. That takes half of the time
+// in the mean, and gives plans that are a little better in the mean: docs/results/large-graphs.md.
 
 #ifndef TUTTI_POLICY_DOPPLER_PLANNER_H_
 #define TUTTI_POLICY_DOPPLER_PLANNER_H_
