@@ -71,7 +71,8 @@ bool run(Task& task, const DopplerModel& model, int64_t evaluations) {
   if (heft) task.keys = judge.cost(perturbed(problem, planning, *heft));
   task.greedy = cost_of(plan_greedily(model, problem), judge);
   task.guarded = cost_of(plan_guarded(model, problem), judge);
-  task.samples = judge.cost(best_of_samples(model, problem, planning, kSamples, Rng(1), 1).plan);
+  const Candidate drawn = best_of_samples(model, problem, planning, kSamples, Rng(1), 1);
+  if (drawn.cost != kNoPlan) task.samples = judge.cost(drawn.plan);
   task.best = std::min({task.heft, task.contention, task.keys, task.greedy, task.samples});
   AutoSettings settings;
   settings.model = planning;
@@ -152,6 +153,13 @@ int run_list(int argc, char** argv) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Task& task = tasks[i];
     if (good[i] == 0) continue;
+    if (std::max({task.heft, task.contention, task.keys, task.greedy, task.guarded,
+                  task.samples}) == kNoPlan) {
+      fmt::print(stderr, "{} on {}: left out, {}\n", task.listed.path, task.listed.machine,
+                 task.heft == kNoPlan ? "HEFT's plan does not fit into memory"
+                                      : "somebody's plan does not fit into memory");
+      continue;
+    }
     fmt::print(
         "{{\"machine\":\"{}\",\"family\":\"{}\",\"size\":\"{}\",\"ratio\":{},\"heft\":{:.0f},"
         "\"contention_eft\":{:.0f},\"perturbed_64\":{:.0f},\"greedy\":{:.0f},"

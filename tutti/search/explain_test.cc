@@ -51,8 +51,9 @@ TEST(Explain, NamesTheOpThatHeldTheDevice) {
 }
 
 TEST(Explain, TellsOfOneAndTheSameScenario) {
-  const World world =
-      world_with({.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.3}});
+  CostSpec spec;
+  spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.3};
+  const World world = world_with(spec);
   for (uint64_t seed = 1; seed < 20; ++seed) {
     const Explanation join =
         must(explain(*world.problem, kApart, kJoin, {.scenarios = {.seed = seed}}));
