@@ -68,7 +68,7 @@ bool run(Task& task, const DopplerModel& model, int64_t evaluations) {
   task.heft = cost_of(heft, judge);
   const auto contention = make_plan(**find_policy("contention_eft"), problem, {}, 1);
   task.contention = cost_of(contention, judge);
-  if (heft) task.keys = judge.cost(perturbed(problem, planning, *heft));
+  if (task.heft != kNoPlan) task.keys = judge.cost(perturbed(problem, planning, *heft));
   task.greedy = cost_of(plan_greedily(model, problem), judge);
   task.guarded = cost_of(plan_guarded(model, problem), judge);
   const Candidate drawn = best_of_samples(model, problem, planning, kSamples, Rng(1), 1);

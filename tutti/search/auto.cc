@@ -66,6 +66,14 @@ class Portfolio {
   bool depends_on_priority() const {
     return Judge(problem_, work_.model.model, work_.model.order).depends_on_priority();
   }
+  // False if every value is empty: then only order and speeds matter, and networks that have
+  // learned what to keep together have nothing to say.
+  bool moves_bytes() const {
+    for (const ValueId value : problem_.graph.values()) {
+      if (problem_.graph.bytes(value) > 0) return true;
+    }
+    return false;
+  }
 
   void add(const char* name, Plan plan, Stopping stopping) {
     Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
@@ -157,7 +165,8 @@ class Portfolio {
     Guide* guide = island == kGuided ? guide_of_walk() : nullptr;
     if (round == 0 && guide != nullptr) return std::make_unique<Samples>(*guide);
     if (round == 0 || island == 0) {
-      const bool queues = round % 2 == 1 && work_.model.model == SimModel::physical;
+      const bool queues =
+          round % 2 == 1 && work_.model.model == SimModel::physical && moves_bytes();
       return std::make_unique<RandomKeys>(
           problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
     }
@@ -172,7 +181,7 @@ class Portfolio {
     const auto asked = [](const Entrant& entrant) {
       return entrant.tried.policy == "doppler" && entrant.candidate;
     };
-    if (guide_ == nullptr && problem_.graph.size() <= kGuidedOps &&
+    if (guide_ == nullptr && problem_.graph.size() <= kGuidedOps && moves_bytes() &&
         std::any_of(entrants_.begin(), entrants_.end(), asked)) {
       model_ = model_or_general(settings_.network);
       guide_ = std::make_unique<Guide>(problem_, *model_);
