@@ -73,7 +73,8 @@ bool run(Task& task, const DopplerModel& model, int64_t evaluations) {
   task.guarded = cost_of(plan_guarded(model, problem), judge);
   const Candidate drawn = best_of_samples(model, problem, planning, kSamples, Rng(1), 1);
   if (drawn.cost != kNoPlan) task.samples = judge.cost(drawn.plan);
-  task.best = std::min({task.heft, task.contention, task.keys, task.greedy, task.samples});
+  task.best =
+      std::min({task.heft, task.contention, task.keys, task.greedy, task.guarded, task.samples});
   AutoSettings settings;
   settings.model = planning;
   settings.budget.evaluations = evaluations;

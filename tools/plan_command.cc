@@ -100,6 +100,7 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
   }
   Result<Plan> plan =
       make_plan(*entry, problem, clock.rest_of(settings.budget), arguments.common.seed);
+  if (!plan && settings.budget.stop.raised()) return failed("interrupted before there was a plan");
   if (!plan) return plan.error();
   const Result<Duration> makespan = Judge(problem, settings.model.model, settings.model.order)
                                         .makespan(*plan, arguments.common.seed);

@@ -28,8 +28,7 @@ constexpr double kJudgingAtMost = 0.1;
 // What judging gets even so, where simulations are dear: one scenario for the best few.
 constexpr double kJudgedOnceAtMost = 0.3;
 constexpr int kJudgedOnce = 2 * kIslands;
-constexpr int kGuided = 2;          // the walk that a trained policy guides
-constexpr int kGuidedOps = 20'000;  // beyond that a look takes too long
+constexpr int kGuided = 2;  // the walk that a trained policy guides
 
 class Portfolio {
  public:
@@ -66,9 +65,10 @@ class Portfolio {
   bool depends_on_priority() const {
     return Judge(problem_, work_.model.model, work_.model.order).depends_on_priority();
   }
-  // False if every value is empty: then only order and speeds matter, and networks that have
+  // False if no transfer takes time: then only order and speeds matter, and networks that have
   // learned what to keep together have nothing to say.
-  bool moves_bytes() const {
+  bool has_transfers() const {
+    if (problem_.costs.has_given_transfers()) return true;
     for (const ValueId value : problem_.graph.values()) {
       if (problem_.graph.bytes(value) > 0) return true;
     }
@@ -166,7 +166,7 @@ class Portfolio {
     if (round == 0 && guide != nullptr) return std::make_unique<Samples>(*guide);
     if (round == 0 || island == 0) {
       const bool queues =
-          round % 2 == 1 && work_.model.model == SimModel::physical && moves_bytes();
+          round % 2 == 1 && work_.model.model == SimModel::physical && has_transfers();
       return std::make_unique<RandomKeys>(
           problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
     }
@@ -178,10 +178,11 @@ class Portfolio {
 
   // None where the policy itself was too slow, or found no plan: what it says costs the same again.
   Guide* guide_of_walk() {
-    const auto asked = [](const Entrant& entrant) {
-      return entrant.tried.policy == "doppler" && entrant.candidate;
+    const auto asked = [&](const Entrant& entrant) {
+      return entrant.tried.policy == "doppler" && entrant.candidate &&
+             can_be_guided(problem_, progress_, entrant.plan_seconds);
     };
-    if (guide_ == nullptr && problem_.graph.size() <= kGuidedOps && moves_bytes() &&
+    if (guide_ == nullptr && has_transfers() &&
         std::any_of(entrants_.begin(), entrants_.end(), asked)) {
       model_ = model_or_general(settings_.network);
       guide_ = std::make_unique<Guide>(problem_, *model_);

@@ -25,6 +25,7 @@ struct Entrant {
   Tried tried;
   std::string order{};                   // the rule that gave it its priorities, if not its own
   std::optional<Candidate> candidate{};  // none: it has no plan that runs
+  double plan_seconds = 0;               // that its plan took
 };
 
 // Those with a plan, the best first; the earlier first where they are equal.

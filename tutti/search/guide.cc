@@ -9,7 +9,15 @@ namespace {
 // Even where the policy is sure it may be wrong.
 constexpr float kLeastOdds = 0.01F;
 
+constexpr int32_t kMostOps = 20'000;
+constexpr double kMostOfTheTime = 0.02;  // for a plan
+
 }  // namespace
+
+bool can_be_guided(const Problem& problem, const Progress& progress, double plan_seconds) {
+  if (problem.graph.size() > kMostOps) return false;
+  return !progress.timed() || plan_seconds < kMostOfTheTime * progress.time_left().count();
+}
 
 Guide::Guide(const Problem& problem, const DopplerModel& model)
     : problem_(problem),
@@ -21,10 +29,11 @@ std::optional<Plan> Guide::draw_plan(Rng rng, const Stop& stop) {
   return actor_->act({.mode = Acting::Mode::sample, .stop = stop}, rng);
 }
 
-void Guide::look_at(const Plan& plan) {
+bool Guide::look_at(const Plan& plan, const Stop& stop) {
   const auto devices = static_cast<size_t>(problem_.machine.size());
-  const Acting acting{.mode = Acting::Mode::follow, .plan = &plan, .place_logits = &odds_};
-  actor_->act(acting, Rng(0));
+  const Acting acting{
+      .mode = Acting::Mode::follow, .plan = &plan, .stop = stop, .place_logits = &odds_};
+  if (!actor_->act(acting, Rng(0))) return false;
   double sum = 0;
   doubt_.clear();
   for (const OpId op : problem_.graph.ops()) {
@@ -40,6 +49,7 @@ void Guide::look_at(const Plan& plan) {
     sum += 1 - row[plan.placement[at].index];
     doubt_.push_back(sum);
   }
+  return true;
 }
 
 OpId Guide::draw_op(Rng& rng) const {

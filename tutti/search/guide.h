@@ -11,8 +11,14 @@
 #include <vector>
 
 #include "tutti/policy/doppler/model.h"
+#include "tutti/search/progress.h"
 
 namespace tutti {
+
+// Whether a search can afford guides, if the policy took so long for one plan: making a guide and
+// each look cost about as much, and making one cannot be stopped. Under a count of simulations it
+// is a question of size alone, so that the same count gives the same result.
+bool can_be_guided(const Problem& problem, const Progress& progress, double plan_seconds);
 
 // One object serves one thread.
 class Guide {
@@ -23,8 +29,9 @@ class Guide {
   // A plan drawn from the policy; none if memory is short or it is stopped.
   std::optional<Plan> draw_plan(Rng rng, const Stop& stop);
 
-  // Asks the policy along this plan. Costs about as much as making one.
-  void look_at(const Plan& plan);
+  // Asks the policy along this plan. Costs about as much as making one. False if it was stopped
+  // before the end: then it has looked at nothing.
+  bool look_at(const Plan& plan, const Stop& stop);
 
   // Both require that it has looked at a plan. An op, in proportion to how unlikely the policy
   // finds its place in that plan; a device for it, as likely as the policy finds it, but not `own`.

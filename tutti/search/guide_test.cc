@@ -26,7 +26,7 @@ TEST(Guide, DoubtsTheOpThatIsInTheWrongPlace) {
   const OpId lost{6};
   plan.placement[6] = DeviceId{1 - plan.placement[0].index};
   Guide guide(*world.problem, model);
-  guide.look_at(plan);
+  ASSERT_TRUE(guide.look_at(plan, {}));
   Rng rng(1);
   int drawn = 0;
   int back = 0;
@@ -64,7 +64,7 @@ TEST(Guide, TakesEveryKindOfNetwork) {
     settings.network = std::make_shared<const DopplerModel>(must(DopplerModel::load(file, "m")));
     const Plan plan = must(plan_greedily(*settings.network, *world.problem));
     Guide guide(*world.problem, *settings.network);
-    guide.look_at(plan);
+    ASSERT_TRUE(guide.look_at(plan, {}));
     Rng rng(1);
     for (int i = 0; i < 50; ++i) {
       const OpId op = guide.draw_op(rng);
@@ -87,6 +87,20 @@ TEST(Guide, DrawsNothingOnceItIsStopped) {
   const DopplerModel model = general_model();
   Guide guide(*world.problem, model);
   EXPECT_FALSE(guide.draw_plan(Rng(1), Stop{}.by(Stop::Clock::now())));
+  const Plan plan = must(plan_greedily(model, *world.problem));
+  EXPECT_FALSE(guide.look_at(plan, Stop{}.by(Stop::Clock::now())));
+}
+
+TEST(Guide, IsNotForGraphsThatItWouldTakeTooLongToLookAt) {
+  const World small{must(make_layered({.ops = 40, .width = 8})), must(make_preset("p100-4"))};
+  const Progress by_count(Budget{.wall_clock = {}, .evaluations = 100, .stop = {}});
+  const Progress by_time(
+      Budget{.wall_clock = std::chrono::seconds(1), .evaluations = {}, .stop = {}});
+  EXPECT_TRUE(can_be_guided(*small.problem, by_count, 10));
+  EXPECT_TRUE(can_be_guided(*small.problem, by_time, 0.001));
+  EXPECT_FALSE(can_be_guided(*small.problem, by_time, 0.1));
+  const World large{must(make_layered({.ops = 25'000, .width = 80})), must(make_preset("p100-4"))};
+  EXPECT_FALSE(can_be_guided(*large.problem, by_count, 0));
 }
 
 TEST(Samples, AreNeverWorseIfThereAreMore) {
@@ -116,10 +130,10 @@ TEST(PolicyInSearch, GivesTheSamePlanWithAnyNumberOfThreads) {
   }
 }
 
-TEST(PolicyInSearch, IsNeverWorseThanTheGreedyPlan) {
+TEST(PolicyInSearch, IsNeverWorseThanThePolicyAlone) {
   const World world{must(make_layered({.ops = 60, .width = 8})), must(make_preset("p100-4"))};
-  const double greedy =
-      Evaluator(*world.problem, {}).cost(must(plan_greedily(general_model(), *world.problem)));
+  const double greedy = Evaluator(*world.problem, {})
+                            .cost(must(make_plan(**find_policy("doppler"), *world.problem, {}, 1)));
   for (const char* name : {"guided", "doppler_samples"}) {
     const PolicyEntry entry = must(find_planner(name, {}));
     const Plan plan = must(

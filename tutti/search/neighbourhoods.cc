@@ -19,7 +19,7 @@ void LargeNeighbourhoods::put(Plan& plan, OpId op, DeviceId device) const {
 }
 
 OpId LargeNeighbourhoods::draw_first(Rng& rng) const {
-  if (guide_ != nullptr && rng.below(2) == 0) return guide_->draw_op(rng);
+  if (looked_ && rng.below(2) == 0) return guide_->draw_op(rng);
   if (!critical_.empty() && rng.below(4) != 0) return critical_[rng.below(critical_.size())];
   return OpId{static_cast<int32_t>(rng.below(static_cast<uint64_t>(problem_.graph.size())))};
 }
@@ -56,7 +56,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
            progress.over(leg, evaluator.evaluations() - before);
   };
   if (over() || evaluator.cost(walk.plan) == kNoPlan) return;  // time is up
-  if (guide_ != nullptr) guide_->look_at(walk.plan);
+  looked_ = guide_ != nullptr && guide_->look_at(walk.plan, evaluator.stop());
   critical_path_of(problem_.graph, evaluator.judge(), critical_);
   while (!over()) {
     choose(rng);

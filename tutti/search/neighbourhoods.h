@@ -28,6 +28,7 @@ class LargeNeighbourhoods : public Improver {
 
   const Problem& problem_;
   Guide* guide_;
+  bool looked_ = false;  // the guide has, at the plan of the walk
   std::vector<OpId> critical_;
   std::vector<OpId> chosen_;
 };

@@ -21,7 +21,9 @@ namespace tutti {
 namespace {
 
 constexpr int kBeamWidth = 8;
-constexpr double kStartsUntil = 0.2;  // of a wall clock
+constexpr double kStartsUntil = 0.2;   // of a wall clock
+constexpr double kSearchUntil = 0.97;  // the rest is for whoever asked: a simulation, the answer
+constexpr double kGreedyUntil = 0.8;   // for that of a trained policy, which is the start of all
 
 bool is_quick(const PolicyEntry& entry) {
   return entry.name == "single_device" || entry.name == "critical_path" || entry.name == "heft";
@@ -44,8 +46,9 @@ struct WalkRound {
 using MakeSearch = std::function<std::unique_ptr<Improver>(const WalkRound&)>;
 
 struct Way {
-  MakeSearch make;
+  MakeSearch make;                              // none: there is nothing to do
   std::shared_ptr<const DopplerModel> model{};  // if it asks a trained policy
+  MakeSearch unguided{};                        // where that would take too long
 };
 
 // One way of searching, by itself, from the best of a few quick plans; or, where those do not run,
@@ -61,7 +64,7 @@ class SearchPlanner : public Planner {
     Starts starts{.model = settings_.model};
     look_for_starts(problem, progress, seed, starts);
     if (starts.found.empty()) look_for_room(problem, progress, seed, starts);
-    if (way_.model != nullptr) add_greedy_plan(problem, progress, starts);
+    const bool guided = way_.model != nullptr && add_greedy_plan(problem, progress, starts);
     if (starts.found.empty() && budget.stop.raised())
       return failed("interrupted before there was a plan");
     if (starts.found.empty()) return why_no_plan(problem, starts.refusals);
@@ -70,17 +73,19 @@ class SearchPlanner : public Planner {
     const SearchModel& model = starts.model;
     IslandsState state = start_islands(starts.found);
     const bool ordering = Judge(problem, model.model, model.order).depends_on_priority();
-    const Leg whole{.evaluations = budget.evaluations.value_or(default_evaluations(problem))};
+    const Leg whole{.end = progress.timed() ? kSearchUntil : 1,
+                    .evaluations = budget.evaluations.value_or(default_evaluations(problem))};
     std::vector<std::unique_ptr<Guide>> guides(state.walks.size());
+    const MakeSearch& make_search = way_.model == nullptr || guided ? way_.make : way_.unguided;
     const auto make = [&](int round, int island) {
       auto& guide = guides[static_cast<size_t>(island)];
-      if (way_.model != nullptr && guide == nullptr) {
-        guide = std::make_unique<Guide>(problem, *way_.model);
-      }
-      return way_.make({problem, ordering, round, guide.get()});
+      if (guided && guide == nullptr) guide = std::make_unique<Guide>(problem, *way_.model);
+      return make_search({problem, ordering, round, guide.get()});
     };
-    run_islands(problem, model, make, whole, progress, seed, settings_.threads, settings_.on_round,
-                state);
+    if (make_search) {
+      run_islands(problem, model, make, whole, progress, seed, settings_.threads,
+                  settings_.on_round, state);
+    }
     const auto best =
         std::min_element(state.walks.begin(), state.walks.end(),
                          [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; });
@@ -146,15 +151,18 @@ class SearchPlanner : public Planner {
     starts.evaluations += work.evaluations;
   }
 
-  void add_greedy_plan(const Problem& problem, const Progress& progress, Starts& starts) const {
-    const Stop stop = progress.until(kStartsUntil);
-    if (stop.now()) return;
-    Result<Plan> plan = plan_greedily(*way_.model, problem, stop);
-    if (!plan) return;
+  // Whether guides can be afforded beyond that.
+  bool add_greedy_plan(const Problem& problem, const Progress& progress, Starts& starts) const {
+    const Stop stop = progress.until(kGreedyUntil);
+    const auto before = Stop::Clock::now();
+    Result<Plan> plan = plan_guarded(*way_.model, problem, stop);
+    const std::chrono::duration<double> took = Stop::Clock::now() - before;
+    if (!plan) return can_be_guided(problem, progress, took.count());
     Evaluator evaluator(problem, starts.model, stop);
     const double cost = evaluator.cost(*plan);
     starts.evaluations += evaluator.evaluations();
     if (cost != kNoPlan) starts.found.push_back({std::move(*plan), cost});
+    return can_be_guided(problem, progress, took.count());
   }
 
   Way way_;
@@ -237,11 +245,16 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
   entries.push_back(search_entry(
       "doppler_samples", "plans drawn from the trained networks, the best of them",
       "Yao et al. 2025 (Doppler)",
-      {[](const WalkRound& at) { return std::make_unique<Samples>(*at.guide); }, model}, settings));
-  entries.push_back(search_entry("guided",
-                                 "annealing and neighbourhoods where the trained networks would "
-                                 "have it otherwise",
-                                 "", {guided, model}, settings));
+      {[](const WalkRound& at) { return std::make_unique<Samples>(*at.guide); }, model, {}},
+      settings));
+  entries.push_back(search_entry(
+      "guided",
+      "annealing and neighbourhoods where the trained networks would "
+      "have it otherwise",
+      "",
+      {guided, model,
+       [](const WalkRound& at) { return std::make_unique<Annealing>(at.problem, at.ordering); }},
+      settings));
   entries.push_back({.name = "beam",
                      .what = "beam search over critical_path's choices",
                      .source = "Lowerre 1976",

@@ -59,7 +59,7 @@ TEST(Stop, EndsEveryPolicyThatTakesLong) {
   const std::atomic<bool> raised{true};
   for (const char* name : {"random", "critical_path", "heft", "cpop", "peft", "etf", "m_etf",
                            "m_sct", "contention_eft", "best_subset", "components", "locality",
-                           "greedy_locator", "enumerative"}) {
+                           "greedy_locator", "enumerative", "doppler"}) {
     const Result<Plan> plan =
         make_plan(**find_policy(name), *world.problem,
                   {.wall_clock = {}, .evaluations = {}, .stop = Stop(&raised)}, 1);

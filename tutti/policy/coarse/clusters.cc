@@ -57,14 +57,14 @@ class Joining {
       const int32_t here = level[static_cast<size_t>(group)];
       if (here % 2 != parity) continue;
       int32_t dearest = -1;
-      double bytes = -1;
+      double weight = -1;
       bool crosses = false;
       for (const Quotient::Link& link : quotient_.readers(group)) {
         if (level[static_cast<size_t>(link.group)] != here + 1) continue;
         crosses = crosses || taken_[static_cast<size_t>(link.group)];
-        if (link.bytes <= bytes || !may_join(group, link.group)) continue;
+        if (link.weight <= weight || !may_join(group, link.group)) continue;
         dearest = link.group;
-        bytes = link.bytes;
+        weight = link.weight;
       }
       if (crosses || dearest < 0) continue;
       if (join(group, dearest)) taken_[static_cast<size_t>(dearest)] = true;

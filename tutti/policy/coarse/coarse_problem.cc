@@ -10,12 +10,18 @@
 
 #include "tutti/graph/builder.h"
 #include "tutti/graph/groups.h"
+#include "tutti/graph/limits.h"
 
 namespace tutti {
 namespace {
 
 std::string cluster_name(int32_t cluster) {
   return fmt::format("cluster{}", cluster);
+}
+
+// Sums of sizes that a file may state, however large.
+int64_t sum_of(int64_t a, int64_t b) {
+  return std::min(a + b, kMostBytes);
 }
 
 // Makes the graph of clusters.
@@ -86,7 +92,7 @@ class GraphOfClusters {
       InputSpec& input = inputs[key];
       input.residence = residence;
       input.weight = weight;
-      input.value.bytes += graph_.bytes(value);
+      input.value.bytes = sum_of(input.value.bytes, graph_.bytes(value));
       readers_by_key.try_emplace(key, readers);
     }
     for (const auto& [key, input] : inputs) {
@@ -119,7 +125,7 @@ class GraphOfClusters {
       for (const ValueId value : graph_.outputs(op)) {
         std::vector<Reader> readers = readers_of(value, cluster);
         if (readers.empty() && !graph_.consumers(value).empty()) {
-          inside += graph_.bytes(value);
+          inside = sum_of(inside, graph_.bytes(value));
           continue;
         }
         size_t at = outputs.size();
@@ -128,10 +134,10 @@ class GraphOfClusters {
           outputs.emplace_back();
           readers_of_output.push_back(std::move(readers));
         }
-        outputs[at].bytes += graph_.bytes(value);
+        outputs[at].bytes = sum_of(outputs[at].bytes, graph_.bytes(value));
       }
     }
-    const OpId op = add_op(cluster, heaviest, outputs, flops, transient + inside);
+    const OpId op = add_op(cluster, heaviest, outputs, flops, sum_of(transient, inside));
     size_t next = 0;
     for (const ValueId value : builder_.outputs(op)) hand_out(value, readers_of_output[next++]);
   }

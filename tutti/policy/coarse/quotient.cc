@@ -13,7 +13,7 @@ namespace {
 struct Arrow {
   int32_t from;
   int32_t to;
-  double bytes;
+  double weight;
 };
 
 // Arrows by ascending end, in two passes of counting; those of equal ends keep their order.
@@ -36,7 +36,7 @@ void fill_rows(const std::vector<Arrow>& arrows, int32_t groups, int32_t Arrow::
   links.reserve(arrows.size());
   for (const Arrow& arrow : arrows) {
     ++begin[static_cast<size_t>(arrow.*near) + 1];
-    links.push_back({arrow.*far, arrow.bytes});
+    links.push_back({arrow.*far, arrow.weight});
   }
   for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
 }
@@ -48,7 +48,7 @@ void add_links(std::vector<Arrow> arrows, Quotient& quotient) {
   size_t kept = 0;
   for (const Arrow& arrow : arrows) {
     if (kept > 0 && arrows[kept - 1].from == arrow.from && arrows[kept - 1].to == arrow.to) {
-      arrows[kept - 1].bytes += arrow.bytes;
+      arrows[kept - 1].weight += arrow.weight;
     } else {
       arrows[kept++] = arrow;
     }
@@ -116,6 +116,8 @@ Quotient quotient_of(const Problem& problem, std::vector<int32_t>& of_op) {
     }
     quotient.family.push_back(last_family);
   }
+  // Where transfers have given times, bytes say nothing about them.
+  const bool given = problem.costs.has_given_transfers();
   std::vector<Arrow> arrows;
   arrows.reserve(static_cast<size_t>(graph.edge_count()));
   for (const OpId op : graph.ops()) {
@@ -124,7 +126,8 @@ Quotient quotient_of(const Problem& problem, std::vector<int32_t>& of_op) {
       if (!producer.valid()) continue;
       arrows.push_back({of_op[static_cast<size_t>(producer.index)],
                         of_op[static_cast<size_t>(op.index)],
-                        static_cast<double>(graph.bytes(graph.edge_value(edge)))});
+                        given ? problem.costs.mean_transfer_time_ns(edge)
+                              : static_cast<double>(graph.bytes(graph.edge_value(edge)))});
     }
   }
   add_links(std::move(arrows), quotient);
@@ -145,7 +148,7 @@ Quotient joined(const Quotient& quotient, std::vector<int32_t>& leader) {
   for (int32_t from = 0; from < quotient.size(); ++from) {
     for (const Quotient::Link& link : quotient.readers(from)) {
       const Arrow arrow{leader[static_cast<size_t>(from)], leader[static_cast<size_t>(link.group)],
-                        link.bytes};
+                        link.weight};
       if (arrow.from != arrow.to) arrows.push_back(arrow);
     }
   }

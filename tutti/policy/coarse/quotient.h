@@ -18,7 +18,7 @@ namespace tutti {
 struct Quotient {
   struct Link {
     int32_t group;  // at the other end
-    double bytes;
+    double weight;  // bytes, or ns where transfers have given times
   };
 
   int32_t size() const { return static_cast<int32_t>(work_ns.size()); }

@@ -44,8 +44,9 @@ Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem, co
 
 Result<Plan> plan_guarded(const DopplerModel& model, const Problem& problem, const Stop& stop) {
   Result<Plan> greedy = plan_greedily(model, problem, stop);
-  // Networks that judge devices without contention plan for a simulator without it.
+  // Plans that are timed without contention cannot be compared, and stay as they are.
   if (greedy && model.estimate() != Estimate::with_contention) return greedy;
+  if (stop.now()) return greedy;
   Result<Plan> rule = contention_eft(problem, {.stop = stop});
   if (!greedy) return rule ? std::move(rule) : std::move(greedy);
   if (!rule || greedy->planned_makespan <= rule->planned_makespan) return greedy;
@@ -66,8 +67,9 @@ Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
   const Clusters clusters = cluster_ops(problem, coarsening);
   if (clusters.count > problem.graph.size() / 2) return plan_op_by_op(model, problem, stop);
   const Result<CoarseProblem> coarse = CoarseProblem::make(problem, clusters);
-  if (!coarse) return coarse.error();
+  if (!coarse) return plan_op_by_op(model, problem, stop);  // sums beyond all limits
   const Result<Plan> coarse_plan = plan_op_by_op(model, coarse->problem(), stop);
+  if (!coarse_plan && stop.now()) return out_of_time();
   if (!coarse_plan) return plan_op_by_op(model, problem, stop);
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
   return plan_with_room(problem, stop, [&](double share) {

@@ -8,6 +8,7 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
 #include "tutti/policy/doppler/general.h"
+#include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/testing.h"
 #include "tutti/policy/tight_memory.h"
 
@@ -33,6 +34,32 @@ TEST(PlanGreedily, OfASmallGraphGoesOpByOp) {
   const World world(must(make_layered({.ops = 300})), "p100-4");
   EXPECT_EQ(must(plan_greedily(general_model(), *world.problem)).placement,
             must(plan_op_by_op(general_model(), *world.problem)).placement);
+}
+
+TEST(PlanGuarded, IsTheSoonerOfTheGreedyPlanAndEarliestFinish) {
+  const DopplerModel model = general_model();
+  int fell_back = 0;
+  for (const char* preset : {"uniform-4", "cpu-gpu", "p100-4", "cluster-2x4"}) {
+    for (const uint64_t seed : {1, 2, 3}) {
+      const World world(must(make_layered({.ops = 80, .width = 8, .seed = seed})), preset);
+      const Plan guarded = must(plan_guarded(model, *world.problem));
+      const Plan greedy = must(plan_greedily(model, *world.problem));
+      EXPECT_LE(guarded.planned_makespan, greedy.planned_makespan);
+      EXPECT_LE(guarded.planned_makespan,
+                must(contention_eft(*world.problem, {})).planned_makespan);
+      fell_back += guarded.placement != greedy.placement;
+    }
+  }
+  EXPECT_GT(fell_back, 0);
+  EXPECT_LT(fell_back, 12);
+}
+
+TEST(PlanGuarded, LeavesPlansAloneThatAreTimedWithoutContention) {
+  const DopplerModel model = must(DopplerModel::load(
+      ResidualNetwork::fresh({.estimate = Estimate::without_contention}, 1), ""));
+  const World world(must(make_layered({.ops = 80, .width = 8})), "p100-4");
+  EXPECT_EQ(must(plan_guarded(model, *world.problem)).placement,
+            must(plan_greedily(model, *world.problem)).placement);
 }
 
 TEST(PlanByClusters, IsTheSameInEveryRun) {
