@@ -177,12 +177,16 @@ Result<int64_t> TensorFile::count(const std::string& key, const std::string& fil
   constexpr int64_t kMost = int64_t{1} << 50;
   const auto found = metadata.find(key);
   if (found == metadata.end()) return int64_t{0};
-  int64_t count = 0;
+  int64_t count = found->second.empty() ? -1 : 0;
   for (const char c : found->second) {
     if (c < '0' || c > '9' || count > kMost) {
-      return invalid_input(fmt::format("{}: '{}' is '{}', not a count", file, key, found->second));
+      count = -1;
+      break;
     }
     count = count * 10 + (c - '0');
+  }
+  if (count < 0 || count > kMost) {
+    return invalid_input(fmt::format("{}: '{}' is '{}', not a count", file, key, found->second));
   }
   return count;
 }

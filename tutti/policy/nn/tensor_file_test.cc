@@ -88,5 +88,17 @@ TEST(TensorFile, TellsNumbersInRange) {
   EXPECT_FALSE(file.number("network", 0, 10, "m"));
 }
 
+TEST(TensorFile, TellsCountsAndNothingElseAsCounts) {
+  TensorFile file;
+  EXPECT_EQ(must(file.count("updates", "m")), 0);
+  file.metadata["updates"] = "1000000000000";
+  EXPECT_EQ(must(file.count("updates", "m")), 1'000'000'000'000);
+  for (const char* wrong :
+       {"", "-1", "1.5", " 1", "x", "2000000000000000", "99999999999999999999"}) {
+    file.metadata["updates"] = wrong;
+    EXPECT_FALSE(file.count("updates", "m")) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace tutti
