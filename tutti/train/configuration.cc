@@ -51,6 +51,26 @@ void add_published_stages(const ConfigurationRequest& request, TrainSettings& se
                              .discount = 0.99});
 }
 
+std::string told(const TensorFile& file, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  return found == file.metadata.end() ? "" : found->second;
+}
+
+// Fails if there is nothing for it to learn from.
+Result<void> check_stage(const StageSettings& stage, int samples, bool drawn) {
+  if (stage.kind == Kind::imitate || stage.label_weight > 0) return {};
+  if (stage.gradient_weight <= 0) {
+    return invalid_input(
+        "nothing would be learned: both --gradient-weight and --label-weight are 0; give one");
+  }
+  // A problem that is drawn has no past.
+  const bool alone = stage.baseline == StageSettings::Baseline::group || drawn;
+  if (samples > 1 || !alone) return {};
+  return invalid_input(
+      "nothing would be learned: with one episode of a problem (--samples) there is no other to "
+      "compare it with; give 2 or more");
+}
+
 }  // namespace
 
 std::vector<std::string> configuration_names() {
@@ -94,6 +114,36 @@ Result<Configuration> configuration(const ConfigurationRequest& request) {
   }
   return invalid_input(fmt::format("there is no configuration '{}'; there are {}", name,
                                    fmt::join(configuration_names(), ", ")));
+}
+
+Result<void> check_network(const TensorFile& file, const std::string& path,
+                           const Configuration& configuration, const std::string& name) {
+  // What configurations differ in, as the files tell it.
+  for (const char* key : {"network", "one_pass", "device_columns", "learned", "every_step"}) {
+    const std::string given = told(file, key);
+    const std::string wanted = told(configuration.network, key);
+    if (given == wanted) continue;
+    return invalid_input(
+        fmt::format("{}: its '{}' is '{}', and configuration {} trains one with '{}'; name the "
+                    "--config that it is of",
+                    path, key, given, name, wanted));
+  }
+  return {};
+}
+
+Result<void> check_settings(const TrainSettings& settings, bool drawn) {
+  bool imitates = false;
+  for (const StageSettings& stage : settings.stages) {
+    if (stage.episodes == 0) continue;
+    imitates |= stage.kind == Kind::imitate;
+    if (auto learns = check_stage(stage, settings.episodes_per_problem, drawn); !learns) {
+      return learns;
+    }
+  }
+  if (settings.teacher.empty() || imitates) return {};
+  return invalid_input(
+      "--teacher is for a stage that imitates, and there is none; give its episodes with "
+      "--imitation");
 }
 
 }  // namespace tutti

@@ -38,6 +38,14 @@ std::vector<std::string> configuration_names();
 // Fails (invalid_input) with a sentence that lists the names there are.
 Result<Configuration> configuration(const ConfigurationRequest& request);
 
+// Fails (invalid_input) unless the network in the file is such as the configuration trains, naming
+// both. Sizes may differ.
+Result<void> check_network(const TensorFile& file, const std::string& path,
+                           const Configuration& configuration, const std::string& name);
+
+// Fails (invalid_input) if something is set that cannot matter, or a stage would learn nothing.
+Result<void> check_settings(const TrainSettings& settings, bool drawn);
+
 }  // namespace tutti
 
 #endif  // TUTTI_TRAIN_CONFIGURATION_H_

@@ -16,9 +16,10 @@ TEST(Configuration, EveryNameCanBeTrained) {
     made.settings.episodes_per_problem = 2;
     const auto trainer = must(Trainer::make(made.network, name, made.settings, {problem.get()}));
     while (!trainer->done()) {
-      const UpdateReport report = trainer->update();
-      EXPECT_GT(report.mean_ratio, 0) << name;
-      EXPECT_GT(report.step.gradient_norm, 0) << name << ", stage " << report.stage;
+      const auto report = must(trainer->update({}));
+      ASSERT_TRUE(report) << name;
+      EXPECT_GT(report->mean_ratio, 0) << name;
+      EXPECT_GT(report->step.gradient_norm, 0) << name << ", stage " << report->stage;
     }
   }
 }
@@ -27,6 +28,51 @@ TEST(Configuration, RefusesANameThatIsNone) {
   const auto made = configuration({.name = "none"});
   ASSERT_FALSE(made);
   EXPECT_NE(made.error().message.find("as-published"), std::string::npos);
+}
+
+TEST(Configuration, TrainsNetworksOfItsOwnKindOnly) {
+  for (const std::string& name : configuration_names()) {
+    const Configuration ours = must(configuration({.name = name}));
+    for (const std::string& other : configuration_names()) {
+      const TensorFile theirs = must(configuration({.name = other, .seed = 2})).network;
+      const Result<void> checked = check_network(theirs, "a.safetensors", ours, name);
+      // These differ in width alone.
+      const bool wide = name == "as-published" || name == "narrow";
+      const bool same = name == other || (wide && (other == "as-published" || other == "narrow"));
+      ASSERT_EQ(checked.has_value(), same) << name << " and " << other;
+      if (same) continue;
+      EXPECT_TRUE(checked.error().message.starts_with("a.safetensors: ")) << other;
+      EXPECT_NE(checked.error().message.find(name), std::string::npos);
+    }
+  }
+}
+
+TEST(Configuration, RefusesStagesThatWouldLearnNothing) {
+  Configuration drawn = must(configuration({.drawn = true}));
+  EXPECT_TRUE(check_settings(drawn.settings, true));
+  drawn.settings.episodes_per_problem = 1;
+  EXPECT_FALSE(check_settings(drawn.settings, true));
+  drawn.settings.stages.back().label_weight = 1;
+  EXPECT_TRUE(check_settings(drawn.settings, true));
+
+  // A drawn problem has no past to be compared with.
+  const Configuration published = must(configuration({.name = "as-published"}));
+  EXPECT_TRUE(check_settings(published.settings, false));
+  EXPECT_FALSE(check_settings(published.settings, true));
+
+  Configuration given = must(configuration({}));
+  EXPECT_TRUE(check_settings(given.settings, false));
+  given.settings.stages.back().label_weight = 0;
+  EXPECT_FALSE(check_settings(given.settings, false));
+}
+
+TEST(Configuration, RefusesATeacherThatNobodyListensTo) {
+  Configuration given = must(configuration({}));
+  given.settings.teacher = "heft";
+  EXPECT_FALSE(check_settings(given.settings, false));
+  given = must(configuration({.imitation = 2}));
+  given.settings.teacher = "heft";
+  EXPECT_TRUE(check_settings(given.settings, false));
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/search/planners.h"
+#include "tutti/train/baseline.h"
+#include "tutti/train/figures.h"
 #include "tutti/train/labels.h"
 #include "tutti/train/teacher.h"
 
@@ -45,12 +46,6 @@ struct Exercise {
   Episode label_episode{};
 };
 
-// Makespans of all past episodes of a problem.
-struct Past {
-  double sum = 0;
-  double count = 0;
-};
-
 // What is kept of a problem that is learned again and again.
 struct Memory {
   Candidate label{};
@@ -58,14 +53,35 @@ struct Memory {
   std::unique_ptr<Plan> teacher_plan{};
 };
 
-// Numbers in metadata are written so that they read back the same.
-std::string exactly(double number) {
-  return fmt::format("{:a}", number);
+int64_t episodes_per_update(const TrainSettings& settings, size_t worlds) {
+  const int64_t problems =
+      worlds == 0 ? settings.problems_per_update : static_cast<int64_t>(worlds);
+  return problems * settings.episodes_per_problem;
 }
 
-double number_in(const TensorFile& file, const std::string& key, double fallback) {
-  const auto found = file.metadata.find(key);
-  return found == file.metadata.end() ? fallback : std::strtod(found->second.c_str(), nullptr);
+// Fails unless the file's counts are those that so many updates come to.
+Result<void> check_counts(const TensorFile& file, const std::string& path, int64_t each,
+                          int64_t most_steps) {
+  const auto updates = file.count(kUpdates, path);
+  const auto episodes = file.count(kEpisodes, path);
+  const auto steps = file.count(kAdamSteps, path);
+  if (!updates) return updates.error();
+  if (!episodes) return episodes.error();
+  if (!steps) return steps.error();
+  const bool fits =
+      *episodes % each == 0 && *episodes / each == *updates && *steps / most_steps <= *updates;
+  if (fits) return {};
+  return invalid_input(
+      fmt::format("{}: {} updates cannot have come to {} episodes and {} steps; the checkpoint is "
+                  "spoilt, begin in another folder",
+                  path, *updates, *episodes, *steps));
+}
+
+bool is_finite(const TensorFile& file) {
+  return std::all_of(file.tensors.begin(), file.tensors.end(), [](const auto& entry) {
+    return std::all_of(entry.second.data.begin(), entry.second.data.end(),
+                       [](float value) { return std::isfinite(value); });
+  });
 }
 
 std::string name_of(std::string_view prefix, size_t world) {
@@ -83,14 +99,15 @@ class DopplerTrainer : public Trainer {
         episodes_(episodes),
         memories_(worlds_.size()) {}
 
-  Result<void> ask_teacher() {
+  Result<void> ask_teacher(const Stop& stop) {
     if (settings_.teacher.empty()) return {};
     for (size_t i = 0; i < worlds_.size(); ++i) {
       AutoSettings searching;
       searching.model = judging(scenario_seed(i));
       const Result<PolicyEntry> entry = find_planner(settings_.teacher, searching);
       if (!entry) return entry.error();
-      Result<Plan> plan = make_plan(*entry, worlds_[i]->problem(), {}, settings_.seed);
+      Result<Plan> plan = make_plan(*entry, worlds_[i]->problem(), {.stop = stop}, settings_.seed);
+      if (stop.now()) return {};
       if (!plan) return plan.error();
       memories_[i].teacher_plan = std::make_unique<Plan>(std::move(*plan));
     }
@@ -99,17 +116,20 @@ class DopplerTrainer : public Trainer {
 
   Result<void> restore(const TensorFile& file, const std::string& path) {
     for (size_t i = 0; i < worlds_.size(); ++i) {
-      Memory& memory = memories_[i];
-      memory.past = {number_in(file, name_of(kPast, i) + ".sum", 0),
-                     number_in(file, name_of(kPast, i) + ".count", 0)};
+      const auto past = kept_past(name_of(kPast, i), file, path);
+      if (!past) return past.error();
+      memories_[i].past = *past;
       if (!has_plan(name_of(kLabel, i), file)) continue;
       Result<Plan> plan = kept_plan(name_of(kLabel, i), worlds_[i]->problem(), file, path);
       if (!plan) return plan.error();
-      memory.label.cost = Evaluator(worlds_[i]->problem(), judging(scenario_seed(i))).cost(*plan);
-      memory.label.plan = std::move(*plan);
+      Evaluator evaluator(worlds_[i]->problem(), judging(scenario_seed(i)));
+      memories_[i].label = {std::move(*plan), kNoPlan};
+      memories_[i].label.cost = evaluator.cost(memories_[i].label.plan);
     }
-    best_ratio_ = number_in(file, kBestRatio, kNoPlan);
-    if (best_ratio_ == kNoPlan) return {};
+    if (!file.metadata.contains(kBestRatio)) return {};
+    const auto ratio = figure_in(file, kBestRatio, kNoPlan, path);
+    if (!ratio) return ratio.error();
+    best_ratio_ = *ratio;
     best_ = learner_->model();
     for (auto& [name, tensor] : best_.tensors) {
       const auto found = file.find(std::string(kBest) + name, tensor.shape, path);
@@ -121,25 +141,48 @@ class DopplerTrainer : public Trainer {
 
   bool done() const override { return episodes_ >= total_episodes(); }
   int64_t updates() const override { return updates_; }
+  int64_t episodes() const override { return episodes_; }
+  int64_t total_episodes() const override {
+    int64_t total = 0;
+    for (const StageSettings& stage : settings_.stages) total += stage.episodes;
+    return total;
+  }
+  std::optional<double> best_ratio() const override {
+    return best_ratio_ == kNoPlan ? std::nullopt : std::optional(best_ratio_);
+  }
 
-  UpdateReport update() override {
+  // Only the learner changes on the way, and it can be put back; the rest is taken over at the end.
+  Result<std::optional<UpdateReport>> update(const Stop& stop) override {
     TUTTI_CHECK(!done());
     const auto [stage, share] = where();
     const StageSettings& how = settings_.stages[static_cast<size_t>(stage)];
     const DopplerModel model = current();
-    std::vector<Exercise> exercises = prepare();
-    act(model, how, share, exercises);
-    if (how.label_weight > 0) find_labels(model, how, share, exercises);
+    std::vector<Exercise> exercises = prepare(stop);
+    act(model, how, share, stop, exercises);
+    if (how.label_weight > 0) find_labels(model, how, share, stop, exercises);
+    if (stop.now()) return std::optional<UpdateReport>();
     UpdateReport report = summary(how, exercises);
-    report.step = learn(how, share, exercises);
-    remember(exercises);
-    ++updates_;
-    episodes_ += static_cast<int64_t>(exercises.size()) * settings_.episodes_per_problem;
-    if (updates_ % settings_.check_every == 0 || done()) report.greedy_ratio = check();
-    report.update = updates_;
-    report.episodes = episodes_;
+    report.update = updates_ + 1;
+    report.episodes = episodes_ + episodes_per_update(settings_, worlds_.size());
     report.stage = stage;
-    return report;
+    const TensorFile before = learner_->checkpoint();
+    const auto step = learn(how, share, stop, exercises);
+    if (step && !is_sound(*step)) {
+      put_back(before);
+      return failed(fmt::format(
+          "update {} came to no number (loss {}, gradient norm {}); try lower rates or weights",
+          report.update, step->loss, step->gradient_norm));
+    }
+    const bool due =
+        report.update % settings_.check_every == 0 || report.episodes >= total_episodes();
+    if (step && due) report.greedy_ratio = check(stop);
+    if (!step || stop.now()) {
+      put_back(before);
+      return std::optional<UpdateReport>();
+    }
+    report.step = *step;
+    take_over(report, exercises);
+    return std::optional(report);
   }
 
   TensorFile model() const override { return best_ratio_ == kNoPlan ? learner_->model() : best_; }
@@ -150,8 +193,7 @@ class DopplerTrainer : public Trainer {
     file.metadata[kEpisodes] = std::to_string(episodes_);
     for (size_t i = 0; i < memories_.size(); ++i) {
       const Memory& memory = memories_[i];
-      file.metadata[name_of(kPast, i) + ".sum"] = exactly(memory.past.sum);
-      file.metadata[name_of(kPast, i) + ".count"] = exactly(memory.past.count);
+      keep_past(name_of(kPast, i), memory.past, file);
       if (memory.label.cost != kNoPlan) keep_plan(name_of(kLabel, i), memory.label.plan, file);
     }
     if (best_ratio_ == kNoPlan) return file;
@@ -163,10 +205,24 @@ class DopplerTrainer : public Trainer {
   }
 
  private:
-  int64_t total_episodes() const {
-    int64_t total = 0;
-    for (const StageSettings& stage : settings_.stages) total += stage.episodes;
-    return total;
+  bool is_sound(const StepResult& step) const {
+    return std::isfinite(step.loss) && std::isfinite(step.gradient_norm) &&
+           is_finite(learner_->model());
+  }
+
+  void put_back(const TensorFile& before) {
+    auto learner = make_learner(before, "the network", settings_.threads);
+    TUTTI_CHECK(learner.has_value());  // it was a learner's
+    learner_ = std::move(*learner);
+  }
+
+  void take_over(const UpdateReport& report, const std::vector<Exercise>& exercises) {
+    remember(exercises);
+    updates_ = report.update;
+    episodes_ = report.episodes;
+    if (!report.greedy_ratio || *report.greedy_ratio >= best_ratio_) return;
+    best_ratio_ = *report.greedy_ratio;
+    best_ = learner_->model();
   }
 
   // The stage that the next update belongs to, and how far it is.
@@ -203,11 +259,12 @@ class DopplerTrainer : public Trainer {
 
   bool order_matters() const { return settings_.model != SimModel::released; }
 
-  std::vector<Exercise> prepare() const {
+  std::vector<Exercise> prepare(const Stop& stop) const {
     const bool drawn = worlds_.empty();
     std::vector<Exercise> exercises(drawn ? static_cast<size_t>(settings_.problems_per_update)
                                           : worlds_.size());
     parallel_for(static_cast<int>(exercises.size()), settings_.threads, [&](int index, int) {
+      if (stop.now()) return;
       const auto at = static_cast<size_t>(index);
       Exercise& exercise = exercises[at];
       const Rng rng = stream(0).split(at);
@@ -224,8 +281,8 @@ class DopplerTrainer : public Trainer {
       exercise.plans.resize(count);
       exercise.costs.assign(count, kNoPlan);
       const Problem& problem = exercise.world->problem();
-      if (const auto plan = contention_eft(problem, {}); plan) {
-        exercise.reference = Evaluator(problem, exercise.judging).cost(*plan);
+      if (const auto plan = contention_eft(problem, {.stop = stop}); plan) {
+        exercise.reference = Evaluator(problem, exercise.judging, stop).cost(*plan);
       }
     });
     return exercises;
@@ -247,17 +304,18 @@ class DopplerTrainer : public Trainer {
     return std::make_unique<PlanTeacher>(*memories_[exercise].teacher_plan);
   }
 
-  void act(const DopplerModel& model, const StageSettings& how, double share,
+  void act(const DopplerModel& model, const StageSettings& how, double share, const Stop& stop,
            std::vector<Exercise>& exercises) const {
     const auto lessons = static_cast<size_t>(settings_.lessons_per_problem);
     const int units = static_cast<int>(exercises.size() * lessons);
     parallel_for(units, settings_.threads, [&](int index, int) {
+      if (stop.now()) return;
       const size_t at = static_cast<size_t>(index) / lessons;
       Exercise& exercise = exercises[at];
       const TrainingProblem& world = *exercise.world;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
       const std::unique_ptr<Teacher> teacher = teacher_of(how, at, world.problem());
-      Evaluator evaluator(world.problem(), exercise.judging);
+      Evaluator evaluator(world.problem(), exercise.judging, stop);
       const double randomness = how.randomness ? how.randomness->at(share) : 0;
       const auto [begin, end] = part(static_cast<size_t>(index) % lessons);
       for (size_t k = begin; k < end; ++k) {
@@ -267,6 +325,7 @@ class DopplerTrainer : public Trainer {
                 !how.randomness && how.kind == StageSettings::Kind::simulate && !order_matters(),
             .select_randomness = randomness,
             .place_randomness = randomness,
+            .stop = stop,
             .teacher = teacher.get(),
             .record = &exercise.episodes[k]};
         auto plan = actor->act(acting, stream(1).split(at).split(k));
@@ -278,9 +337,10 @@ class DopplerTrainer : public Trainer {
   }
 
   void find_labels(const DopplerModel& model, const StageSettings& how, double share,
-                   std::vector<Exercise>& exercises) const {
+                   const Stop& stop, std::vector<Exercise>& exercises) const {
     const int64_t evaluations = share < how.search_until ? how.search_evaluations : 0;
     parallel_for(static_cast<int>(exercises.size()), settings_.threads, [&](int index, int) {
+      if (stop.now()) return;
       const auto at = static_cast<size_t>(index);
       Exercise& exercise = exercises[at];
       const TrainingProblem& world = *exercise.world;
@@ -288,19 +348,20 @@ class DopplerTrainer : public Trainer {
       Candidate start{exercise.plans[static_cast<size_t>(least - exercise.costs.begin())], *least};
       if (!worlds_.empty() && memories_[at].label.cost <= start.cost) start = memories_[at].label;
       exercise.label = improved(world.problem(), exercise.judging, std::move(start), evaluations,
-                                stream(2).split(at));
+                                stop, stream(2).split(at));
       if (exercise.label.cost == kNoPlan) return;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
       Acting acting{.mode = Acting::Mode::follow,
                     .select_greedily = !order_matters(),
                     .plan = &exercise.label.plan,
                     .rename_equals = true,
+                    .stop = stop,
                     .record = &exercise.label_episode};
       const auto renamed = actor->act(acting, Rng(0));
       // What looks the same to the network may yet differ.
       Plan equal = exercise.label.plan;
       if (renamed) equal.placement = renamed->placement;
-      Evaluator evaluator(world.problem(), exercise.judging);
+      Evaluator evaluator(world.problem(), exercise.judging, stop);
       if (renamed && evaluator.cost(equal) <= exercise.label.cost) {
         exercise.label.plan = std::move(equal);
         return;
@@ -333,7 +394,7 @@ class DopplerTrainer : public Trainer {
         count += 1;
         least = std::min(least, cost);
       }
-      if (count == 0 || exercise.reference == kNoPlan) continue;
+      if (count == 0 || exercise.reference == kNoPlan || exercise.reference <= 0) continue;
       problems += 1;
       report.mean_ratio += sum / count / exercise.reference;
       report.best_ratio += least / exercise.reference;
@@ -348,55 +409,22 @@ class DopplerTrainer : public Trainer {
     return report;
   }
 
-  // How much better than its problem's others each episode did, in standard deviations.
-  static std::vector<float> against_group(const std::vector<double>& costs) {
-    Past all;
-    double squares = 0;
-    for (const double cost : costs) {
-      if (cost == kNoPlan) continue;
-      all.sum += cost;
-      all.count += 1;
-      squares += cost * cost;
-    }
-    std::vector<float> found(costs.size(), 0.0F);
-    if (all.count < 2) return found;
-    const double mean = all.sum / all.count;
-    const double deviation = std::sqrt(std::max(0.0, squares / all.count - mean * mean));
-    if (deviation <= 1e-9 * mean) return found;
-    for (size_t k = 0; k < costs.size(); ++k) {
-      if (costs[k] == kNoPlan) continue;
-      found[k] = static_cast<float>(std::clamp((mean - costs[k]) / deviation, -3.0, 3.0));
-    }
-    return found;
-  }
-
-  // How much better than all before it, itself among them, as a share of the reference.
-  std::vector<float> against_past(size_t at, const Exercise& exercise) const {
-    Past past = worlds_.empty() ? Past{} : memories_[at].past;
-    std::vector<float> found(exercise.costs.size(), 0.0F);
-    for (size_t k = 0; k < exercise.costs.size(); ++k) {
-      if (exercise.costs[k] == kNoPlan) continue;
-      past.sum += exercise.costs[k];
-      past.count += 1;
-      found[k] = static_cast<float>((past.sum / past.count - exercise.costs[k]) /
-                                    std::max(1.0, exercise.reference));
-    }
-    return found;
-  }
-
   std::vector<float> weights_of(const StageSettings& how, size_t at,
                                 const Exercise& exercise) const {
     if (how.kind == StageSettings::Kind::imitate) {
       return std::vector<float>(exercise.costs.size(), 1.0F);
     }
+    const Past past = worlds_.empty() ? Past{} : memories_[at].past;
     std::vector<float> weights = how.baseline == StageSettings::Baseline::group
                                      ? against_group(exercise.costs)
-                                     : against_past(at, exercise);
+                                     : against_past(past, exercise.costs, exercise.reference);
     for (float& weight : weights) weight *= static_cast<float>(how.gradient_weight);
     return weights;
   }
 
-  StepResult learn(const StageSettings& how, double share, const std::vector<Exercise>& exercises) {
+  // None if it was stopped on the way.
+  std::optional<StepResult> learn(const StageSettings& how, double share, const Stop& stop,
+                                  const std::vector<Exercise>& exercises) {
     std::vector<Lesson> lessons;
     for (size_t at = 0; at < exercises.size(); ++at) {
       const Exercise& exercise = exercises[at];
@@ -422,15 +450,16 @@ class DopplerTrainer : public Trainer {
         if (!lesson.episodes.empty()) lessons.push_back(std::move(lesson));
       }
     }
-    if (lessons.empty()) return {};
+    if (lessons.empty()) return StepResult{};
     const bool teaches_order = how.kind == StageSettings::Kind::imitate || how.randomness;
-    StepResult result;
-    for (int i = 0; i < how.repeats; ++i) {
+    std::optional<StepResult> result = StepResult{};
+    for (int i = 0; i < how.repeats && result && std::isfinite(result->loss); ++i) {
       result = learner_->step(lessons, {.learning_rate = how.learning_rate.at(share),
                                         .entropy_weight = how.entropy_weight.at(share),
                                         .clip_ratio = how.clip_ratio,
                                         .discount = how.discount,
-                                        .learn_select = teaches_order || order_matters()});
+                                        .learn_select = teaches_order || order_matters(),
+                                        .stop = stop});
     }
     return result;
   }
@@ -441,40 +470,33 @@ class DopplerTrainer : public Trainer {
       if (exercises[i].label.cost <= memories_[i].label.cost) {
         memories_[i].label = {with_ranks(exercises[i].label.plan), exercises[i].label.cost};
       }
-      for (const double cost : exercises[i].costs) {
-        if (cost == kNoPlan) continue;
-        memories_[i].past.sum += cost;
-        memories_[i].past.count += 1;
-      }
+      memories_[i].past.add(exercises[i].costs);
     }
   }
 
   // The greedy plan's cost over the reference, on problems that are never trained on or on the
-  // given ones; keeps the network if that is the least so far.
-  double check() {
+  // given ones. None if there is no such number.
+  std::optional<double> check(const Stop& stop) const {
     const bool drawn = worlds_.empty();
     std::vector<double> ratio(drawn ? size_t{kCheckProblems} : worlds_.size(), 1);
     const DopplerModel model = current();
     parallel_for(static_cast<int>(ratio.size()), settings_.threads, [&](int index, int) {
+      if (stop.now()) return;
       const auto at = static_cast<size_t>(index);
       std::unique_ptr<TrainingProblem> own;
       if (drawn) own = draw_problem(settings_.curriculum, Rng(kNeverTrainedOn).split(at));
       const Problem& problem = drawn ? own->problem() : worlds_[at]->problem();
       SearchModel judge = judging(scenario_seed(at));
       if (drawn) judge.scenarios.count = kCheckScenarios;
-      Evaluator evaluator(problem, judge);
-      const auto ours = plan_greedily(model, problem);
-      const auto reference = contention_eft(problem, {});
+      Evaluator evaluator(problem, judge, stop);
+      const auto ours = plan_greedily(model, problem, stop);
+      const auto reference = contention_eft(problem, {.stop = stop});
       if (ours && reference) ratio[at] = evaluator.cost(*ours) / evaluator.cost(*reference);
     });
     double sum = 0;
     for (const double one : ratio) sum += std::log(one);
     const double mean = std::exp(sum / static_cast<double>(ratio.size()));
-    if (mean < best_ratio_) {
-      best_ratio_ = mean;
-      best_ = learner_->model();
-    }
-    return mean;
+    return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
   }
 
   TrainSettings settings_;
@@ -491,11 +513,24 @@ class DopplerTrainer : public Trainer {
 
 Result<std::unique_ptr<Trainer>> Trainer::make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
-                                               std::vector<const TrainingProblem*> worlds) {
-  const auto updates = start.count(kUpdates, path);
-  if (!updates) return updates.error();
-  const auto episodes = start.count(kEpisodes, path);
-  if (!episodes) return episodes.error();
+                                               std::vector<const TrainingProblem*> worlds,
+                                               const Stop& stop) {
+  for (const TrainingProblem* world : worlds) {
+    if (world->problem().graph.size() > 0) continue;
+    return invalid_input(
+        fmt::format("{}: the graph has no ops; there is nothing to learn, leave it "
+                    "out",
+                    world->name()));
+  }
+  int64_t most_steps = 1;
+  for (const StageSettings& stage : settings.stages) {
+    most_steps = std::max<int64_t>(most_steps, stage.repeats);
+  }
+  if (auto good =
+          check_counts(start, path, episodes_per_update(settings, worlds.size()), most_steps);
+      !good) {
+    return good.error();
+  }
   TensorFile network = start;  // without what is the trainer's own
   for (const char* key : {kUpdates, kEpisodes, kBestRatio}) network.metadata.erase(key);
   std::erase_if(network.metadata, [](const auto& entry) { return entry.first.starts_with(kPast); });
@@ -504,10 +539,11 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TensorFile& start, const st
   });
   auto learner = make_learner(network, path, settings.threads);
   if (!learner) return learner.error();
-  auto trainer = std::make_unique<DopplerTrainer>(settings, std::move(worlds), std::move(*learner),
-                                                  *updates, *episodes);
-  if (auto asked = trainer->ask_teacher(); !asked) return asked.error();
+  auto trainer =
+      std::make_unique<DopplerTrainer>(settings, std::move(worlds), std::move(*learner),
+                                       *start.count(kUpdates, path), *start.count(kEpisodes, path));
   if (auto restored = trainer->restore(start, path); !restored) return restored.error();
+  if (auto asked = trainer->ask_teacher(stop); !asked) return asked.error();
   return std::unique_ptr<Trainer>(std::move(trainer));
 }
 

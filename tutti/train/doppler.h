@@ -86,16 +86,24 @@ struct UpdateReport {
 class Trainer {
  public:
   // `worlds`: the problems to learn, or none to draw them from the curriculum. They must stay.
-  // Fails (invalid_input) if the file is of no network that can be trained, or of other problems.
+  // Fails (invalid_input) if the file is of no network that can be trained or of other problems, if
+  // it is spoilt, or if a problem has no ops. A teacher that is stopped has no plan: then the
+  // trainer is good for its checkpoint only.
   static Result<std::unique_ptr<Trainer>> make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
-                                               std::vector<const TrainingProblem*> worlds);
+                                               std::vector<const TrainingProblem*> worlds,
+                                               const Stop& stop = {});
   virtual ~Trainer() = default;
 
   virtual bool done() const = 0;
   virtual int64_t updates() const = 0;
-  // Requires that it is not done.
-  virtual UpdateReport update() = 0;
+  virtual int64_t episodes() const = 0;
+  virtual int64_t total_episodes() const = 0;
+  // Of the model; none before a greedy plan was judged.
+  virtual std::optional<double> best_ratio() const = 0;
+  // None if it was stopped on the way. Fails (failed) if what it learned is no number. In both
+  // cases all is as before the call. Requires that it is not done.
+  virtual Result<std::optional<UpdateReport>> update(const Stop& stop) = 0;
 
   // The network whose greedy plans were the best when they were judged; the last one before that.
   virtual TensorFile model() const = 0;

@@ -15,16 +15,29 @@ namespace {
 // Cooler than a search from scratch: the plan is good already, and there is little time.
 constexpr Cooling kCooling{.hottest = 0.005};
 
+// What every label obeys. Whether memory suffices, the simulator tells, and not in every model.
+bool keeps_to_devices(const Problem& problem, const Plan& plan) {
+  for (const OpId op : problem.graph.ops()) {
+    const DeviceId device = plan.placement[static_cast<size_t>(op.index)];
+    if (!problem.allows(op, device)) return false;
+    const int group = problem.colocation_group(op);
+    if (group < 0) continue;
+    const OpId first = problem.members(group).front();
+    if (plan.placement[static_cast<size_t>(first.index)] != device) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
-                   int64_t evaluations, Rng rng) {
+                   int64_t evaluations, const Stop& stop, Rng rng) {
   if (evaluations <= 0 || start.cost == kNoPlan) return start;
-  Evaluator evaluator(problem, judging);
+  Evaluator evaluator(problem, judging, stop);
   Annealing annealing(problem, evaluator.judge().depends_on_priority(), kCooling);
   Walk walk;
   walk.start_from(start.plan, start.cost);
-  annealing.improve(walk, evaluator, {.evaluations = evaluations}, Progress({}), rng);
+  annealing.improve(walk, evaluator, {.evaluations = evaluations}, Progress({.stop = stop}), rng);
   return {std::move(walk.best), walk.best_cost};
 }
 
@@ -71,6 +84,12 @@ Result<Plan> kept_plan(const std::string& name, const Problem& problem, const Te
     if (!sane) return invalid_input(fmt::format("{}: '{}' is no plan of that problem", path, name));
     plan.placement.push_back(DeviceId{static_cast<int32_t>(device)});
     plan.priority.push_back(static_cast<int64_t>(rank));
+  }
+  if (!keeps_to_devices(problem, plan)) {
+    return invalid_input(
+        fmt::format("{}: '{}' puts an op where it may not go; the checkpoint is spoilt, begin in "
+                    "another folder",
+                    path, name));
   }
   return plan;
 }

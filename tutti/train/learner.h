@@ -9,10 +9,12 @@
 #define TUTTI_TRAIN_LEARNER_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tutti/base/stop.h"
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/features.h"
 #include "tutti/policy/doppler/published/features.h"
@@ -41,6 +43,7 @@ struct StepOptions {
   double discount = 1;  // of an episode's weight, for each step that a decision is before the end
   bool learn_select = true;
   bool learn_place = true;
+  Stop stop{};  // asked before each lesson
 };
 
 struct StepResult {
@@ -54,8 +57,10 @@ class Learner {
  public:
   virtual ~Learner() = default;
   // One step of Adam (Kingma, Ba 2015) on the mean over lessons. All episodes of a lesson must be
-  // of its problem, and of equal length.
-  virtual StepResult step(std::span<const Lesson> lessons, const StepOptions& options) = 0;
+  // of its problem, and of equal length. None, and no step, if it was stopped between two lessons;
+  // no step either if loss or gradient are not finite.
+  virtual std::optional<StepResult> step(std::span<const Lesson> lessons,
+                                         const StepOptions& options) = 0;
   // Log-likelihoods of what is right: episodes x steps x 2, SELECT's and then PLACE's.
   virtual std::vector<float> log_likelihoods(const Lesson& lesson) = 0;
   // Parameters alone: a model. With the optimiser's memory: a checkpoint.
@@ -63,7 +68,11 @@ class Learner {
   virtual TensorFile checkpoint() const = 0;
 };
 
-// Takes a model or a checkpoint. Fails (invalid_input) if it is of no network that can be trained.
+// In the metadata of a checkpoint: the steps that were done.
+inline constexpr const char* kAdamSteps = "adam_steps";
+
+// Takes a model or a checkpoint. Fails (invalid_input) if it is of no network that can be trained,
+// or if the optimiser's memory is none of that network.
 Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
                                               int threads);
 

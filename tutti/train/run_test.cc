@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "test/support/world.h"
 #include "tutti/base/output.h"
@@ -33,14 +35,12 @@ class TrainingRun : public testing::Test {
     settings_.episodes_per_problem = 4;
     settings_.lessons_per_problem = 2;
     settings_.check_every = 2;
-    world_ = must(TrainingProblem::make("layered",
-                                        must(make_layered({.ops = 30, .width = 5, .seed = 2})),
-                                        must(make_preset("mixed-5"))));
+    world_ = make_world({});
   }
   ~TrainingRun() override { std::filesystem::remove_all(folder_); }
 
   // Stops after so many updates; 0: never.
-  Result<void> run(const std::string& name, int updates = 0) {
+  Result<RunEnd> run(const std::string& name, int updates = 0) {
     std::atomic<bool> enough{false};
     int done = 0;
     RunSettings run{.folder = folder_ + "/" + name, .stop = Stop(&enough)};
@@ -48,6 +48,22 @@ class TrainingRun : public testing::Test {
       if (++done == updates) enough = true;
     };
     return train_in_folder(network_, "fresh", settings_, {world_.get()}, run);
+  }
+  static std::unique_ptr<TrainingProblem> make_world(const Constraints& constraints) {
+    return must(TrainingProblem::make("layered",
+                                      must(make_layered({.ops = 30, .width = 5, .seed = 2})),
+                                      must(make_preset("mixed-5")), {}, constraints));
+  }
+  std::string device_name(int index) const {
+    return world_->problem().machine.device(DeviceId{index}).name;
+  }
+  void expect_another_run() {
+    const std::string kept = text_of(file("run/checkpoint.safetensors"));
+    const auto other = run("run");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().kind, Error::Kind::invalid_input);
+    EXPECT_NE(other.error().message.find("other settings"), std::string::npos);
+    EXPECT_EQ(text_of(file("run/checkpoint.safetensors")), kept);
   }
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
 
@@ -80,10 +96,35 @@ TEST_F(TrainingRun, LogsAnewWhatCameAfterTheLastCheckpoint) {
 TEST_F(TrainingRun, RefusesACheckpointOfOtherSettings) {
   ASSERT_TRUE(run("run", 1));
   settings_.seed = 99;
-  const Result<void> other = run("run");
+  expect_another_run();
+}
+
+TEST_F(TrainingRun, RefusesACheckpointOfAnotherNetwork) {
+  ASSERT_TRUE(run("run", 1));
+  network_ = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1, .one_pass = true}, 1);
+  expect_another_run();
+}
+
+TEST_F(TrainingRun, RefusesACheckpointThatBeganWithOtherTensors) {
+  ASSERT_TRUE(run("run", 1));
+  network_.tensors.begin()->second.data.back() += 0.5F;
+  expect_another_run();
+}
+
+TEST_F(TrainingRun, RefusesACheckpointOfOtherConstraints) {
+  ASSERT_TRUE(run("run", 1));
+  world_ = make_world({.pins = {{.op = "op0", .devices = {device_name(0)}}}});
+  expect_another_run();
+}
+
+TEST_F(TrainingRun, BeginsWithNoCheckpointOfAnotherFolder) {
+  ASSERT_TRUE(run("run", 1));
+  Source source = must(Source::open(file("run/checkpoint.safetensors")));
+  network_ = must(read_tensors(source));
+  const auto other = run("other");
   ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().kind, Error::Kind::invalid_input);
-  EXPECT_NE(other.error().message.find("other settings"), std::string::npos);
+  EXPECT_NE(other.error().message.find("model.safetensors"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file("other")));
 }
 
 TEST_F(TrainingRun, RefusesABrokenCheckpointAndLeavesItThere) {
@@ -92,10 +133,76 @@ TEST_F(TrainingRun, RefusesABrokenCheckpointAndLeavesItThere) {
   const std::string whole = text_of(path);
   const std::string broken = whole.substr(0, whole.size() / 2);
   ASSERT_TRUE(write_file(path, broken));
-  const Result<void> next = run("run");
+  const auto next = run("run");
   ASSERT_FALSE(next);
   EXPECT_EQ(next.error().kind, Error::Kind::invalid_input);
   EXPECT_EQ(text_of(path), broken);
+}
+
+TEST_F(TrainingRun, SaysHowItHasEnded) {
+  const RunEnd stopped = must(run("run", 3));
+  EXPECT_FALSE(stopped.done);
+  EXPECT_EQ(stopped.updates, 3);
+  EXPECT_EQ(stopped.episodes, 12);
+  EXPECT_EQ(stopped.total_episodes, 24);
+  EXPECT_TRUE(stopped.best_ratio);
+  EXPECT_TRUE(std::filesystem::exists(stopped.model));
+  EXPECT_TRUE(must(run("run")).done);
+  const RunEnd again = must(run("run"));
+  EXPECT_TRUE(again.done);
+  EXPECT_EQ(again.updates, 0);
+}
+
+// However long an update may take, its time will come.
+TEST_F(TrainingRun, ComesToTheSameBytesWhereverAnUpdateWasCutShort) {
+  settings_.stages.back().repeats = 2;
+  settings_.check_every = 1;
+  ASSERT_TRUE(run("whole"));
+  int dropped = 0;
+  for (std::chrono::microseconds time(0);; time = time * 5 / 4 + std::chrono::microseconds(50)) {
+    const RunSettings wish{.folder = file("parts"), .stop = Stop().by(Stop::Clock::now() + time)};
+    const RunEnd end = must(train_in_folder(network_, "fresh", settings_, {world_.get()}, wish));
+    if (end.done) break;
+    ++dropped;
+  }
+  EXPECT_GT(dropped, 0);
+  for (const char* name : {"checkpoint.safetensors", "model.safetensors"}) {
+    EXPECT_EQ(text_of(file("whole/") + name), text_of(file("parts/") + name)) << name;
+  }
+}
+
+TEST_F(TrainingRun, EndsWithTheLastGoodCheckpointWhereNumbersEnd) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  settings_.stages.back().learning_rate = {1e-3, kNan};
+  // A share of 0 times NaN is NaN: the second stage fails at once.
+  const auto ended = run("run");
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().kind, Error::Kind::failed);
+  EXPECT_NE(ended.error().message.find("no number"), std::string::npos);
+  Source source = must(Source::open(file("run/checkpoint.safetensors")));
+  EXPECT_EQ(must(read_tensors(source)).metadata.at("updates"), "2");
+}
+
+TEST_F(TrainingRun, TriesItsFilesBeforeItLearns) {
+  for (const char* name : {"model.safetensors", "checkpoint.safetensors", "log.jsonl"}) {
+    std::filesystem::remove_all(file("run"));
+    std::filesystem::create_directories(file("run/") + name);
+    int updates = 0;
+    RunSettings wish{.folder = file("run")};
+    wish.on_update = [&](const UpdateReport&, double) { ++updates; };
+    EXPECT_FALSE(train_in_folder(network_, "fresh", settings_, {world_.get()}, wish)) << name;
+    EXPECT_EQ(updates, 0) << name;
+  }
+}
+
+TEST_F(TrainingRun, KeepsWhatItLearnedIfItsLogCannotBeWritten) {
+  std::filesystem::create_directories(file("run"));
+  std::filesystem::create_symlink("/dev/full", file("run/log.jsonl"));
+  const auto ended = run("run");
+  ASSERT_FALSE(ended);
+  EXPECT_NE(ended.error().message.find("log.jsonl"), std::string::npos);
+  Source source = must(Source::open(file("run/checkpoint.safetensors")));
+  EXPECT_EQ(must(read_tensors(source)).metadata.at("updates"), "1");
 }
 
 TEST_F(TrainingRun, LearnsALabelOnEqualDevicesByHeart) {

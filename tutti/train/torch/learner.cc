@@ -16,7 +16,6 @@ constexpr double kEpsilon = 1e-8;
 // Beside the parameters in a checkpoint.
 constexpr std::string_view kFirstMoment = "adam.first.";
 constexpr std::string_view kSecondMoment = "adam.second.";
-constexpr const char* kSteps = "adam_steps";
 
 torch::Tensor to_torch(const Tensor& tensor) {
   return view_of(tensor.data, tensor.shape).clone();
@@ -63,10 +62,11 @@ struct AdamStep {
 
 class TorchLearner : public Learner {
  public:
+  // The file's moments must be of its tensors' shapes.
   TorchLearner(const TensorFile& file, std::unique_ptr<Module> module, int64_t steps, int threads)
       : module_(std::move(module)), metadata_(file.metadata), steps_(steps), threads_(threads) {
     use_one_thread_each();
-    metadata_.erase(kSteps);
+    metadata_.erase(kAdamSteps);
     for (const auto& [name, tensor] : file.tensors) {
       if (name.starts_with("adam.")) continue;
       parameters_[name] = to_torch(tensor).requires_grad_(true);
@@ -75,13 +75,16 @@ class TorchLearner : public Learner {
     }
   }
 
-  StepResult step(std::span<const Lesson> lessons, const StepOptions& options) override {
+  std::optional<StepResult> step(std::span<const Lesson> lessons,
+                                 const StepOptions& options) override {
     const std::vector<Wanted> ways = ways_of(options);
     std::vector<Part> parts(lessons.size() * ways.size());
     parallel_for(static_cast<int>(parts.size()), threads_, [&](int index, int) {
+      if (options.stop.now()) return;
       const auto at = static_cast<size_t>(index);
       parts[at] = gradient(lessons[at / ways.size()], ways[at % ways.size()], options);
     });
+    if (options.stop.now()) return std::nullopt;
     StepResult result;
     std::vector<torch::Tensor> sum(parameters_.size());
     const double share = 1.0 / static_cast<double>(lessons.size());
@@ -107,7 +110,9 @@ class TorchLearner : public Learner {
     if (options.clip_norm > 0 && result.gradient_norm > options.clip_norm) {
       scale *= options.clip_norm / result.gradient_norm;
     }
-    if (std::isfinite(squares)) descend(sum, scale, options.learning_rate);
+    if (std::isfinite(squares) && std::isfinite(result.loss)) {
+      descend(sum, scale, options.learning_rate);
+    }
     return result;
   }
 
@@ -127,7 +132,7 @@ class TorchLearner : public Learner {
 
   TensorFile checkpoint() const override {
     TensorFile file = model();
-    file.metadata[kSteps] = std::to_string(steps_);
+    file.metadata[kAdamSteps] = std::to_string(steps_);
     for (const auto& [name, tensor] : first_) {
       file.tensors[std::string(kFirstMoment) + name] = from_torch(tensor);
     }
@@ -145,9 +150,7 @@ class TorchLearner : public Learner {
 
   static torch::Tensor moment(const TensorFile& file, const std::string& name, const Tensor& like) {
     const auto found = file.tensors.find(name);
-    return found != file.tensors.end() && found->second.shape == like.shape
-               ? to_torch(found->second)
-               : torch::zeros(like.shape);
+    return found != file.tensors.end() ? to_torch(found->second) : torch::zeros(like.shape);
   }
 
   // As they were when the episodes were recorded.
@@ -229,6 +232,24 @@ class TorchLearner : public Learner {
   int threads_;
 };
 
+// The optimiser's memory, as far as there is one. Second moments are means of squares.
+Result<void> check_moments(const TensorFile& file, const std::string& path) {
+  for (const auto& [name, tensor] : file.tensors) {
+    for (const std::string_view prefix : {kFirstMoment, kSecondMoment}) {
+      if (!name.starts_with(prefix)) continue;
+      const auto parameter = file.tensors.find(name.substr(prefix.size()));
+      if (parameter == file.tensors.end() || parameter->second.shape != tensor.shape) {
+        return invalid_input(path + ": '" + name + "' is of no tensor of the network");
+      }
+    }
+    if (!name.starts_with(kSecondMoment)) continue;
+    for (const float value : tensor.data) {
+      if (value < 0) return invalid_input(path + ": '" + name + "' holds a negative square");
+    }
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Module>> make_module(const TensorFile& file, const std::string& path) {
   const auto told = file.metadata.find("network");
   const std::string name = told == file.metadata.end() ? "" : told->second;
@@ -244,7 +265,8 @@ Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std:
                                               int threads) {
   auto module = make_module(file, path);
   if (!module) return module.error();
-  const auto steps = file.count(kSteps, path);
+  if (auto good = check_moments(file, path); !good) return good.error();
+  const auto steps = file.count(kAdamSteps, path);
   if (!steps) return steps.error();
   return std::unique_ptr<Learner>(
       std::make_unique<TorchLearner>(file, std::move(*module), *steps, threads));

@@ -1,0 +1,35 @@
+// Baselines: how much better an episode did than it might have. Positive is better; episodes
+// without a plan (kNoPlan) get 0.
+
+#ifndef TUTTI_TRAIN_BASELINE_H_
+#define TUTTI_TRAIN_BASELINE_H_
+
+#include <string>
+#include <vector>
+
+#include "tutti/policy/nn/tensor_file.h"
+
+namespace tutti {
+
+// Makespans of all past episodes of a problem.
+struct Past {
+  double sum = 0;
+  double count = 0;
+
+  void add(const std::vector<double>& costs);
+};
+
+// Than its problem's others, in standard deviations.
+std::vector<float> against_group(const std::vector<double>& costs);
+
+// Than all before it, itself among them, as a share of the reference.
+std::vector<float> against_past(Past past, const std::vector<double>& costs, double reference);
+
+// In the metadata of a checkpoint.
+void keep_past(const std::string& name, const Past& past, TensorFile& file);
+// Nothing past if the file does not have it. Fails (invalid_input) if it is no sum of a count.
+Result<Past> kept_past(const std::string& name, const TensorFile& file, const std::string& path);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRAIN_BASELINE_H_
