@@ -69,6 +69,39 @@ void apply_flags(const TrainArguments& arguments, TrainSettings& settings) {
   settings.threads = arguments.common.thread_count();
 }
 
+// Fails (invalid_input) if one of the flags was given: `because` says why it means nothing.
+Result<void> refuse(const CLI::App& command, const std::vector<const char*>& flags,
+                    const char* because) {
+  for (const char* flag : flags) {
+    if (command.count(flag) > 0) {
+      return invalid_input(fmt::format("{} {}; leave it out", flag, because));
+    }
+  }
+  return {};
+}
+
+Result<void> check_flags(const CLI::App& command, const TrainArguments& arguments) {
+  if (arguments.graphs.empty()) {
+    return refuse(command,
+                  {"--machine", "--costs", "--constraints", "--scale-by-machine-speed",
+                   "--as-recorded", "--teacher"},
+                  "is for graphs that are given, and without any problems are drawn");
+  }
+  return refuse(command, {"--problems", "--most-ops"},
+                "is for problems that are drawn, and graphs are given");
+}
+
+// CLI::Range lets NaN through.
+CLI::Validator finite_share() {
+  return CLI::Validator(
+      [](std::string& text) {
+        double number = -1;
+        const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 1e6;
+        return good ? std::string() : "must be a number from 0 to 1000000";
+      },
+      "SHARE");
+}
+
 // A line now and then: on a terminal every second, in a pipe at each check.
 class Progress {
  public:
@@ -114,7 +147,28 @@ Result<TensorFile> load_start(const std::string& from) {
   return read_tensors(*source);
 }
 
-Result<void> train(const TrainArguments& arguments) {
+// One line about where the run stands and how to go on.
+void tell_the_end(const RunEnd& end) {
+  const std::string how = !end.done          ? "stopped"
+                          : end.updates == 0 ? "nothing was left to learn"
+                                             : "done";
+  const std::string next =
+      end.done           ? "; to train it further, begin with it in another folder (--from)"
+      : end.updates == 0 ? "; no update was finished: the same command with more time goes on"
+                         : "; the same command goes on from there";
+  fmt::print(stderr, "{}tutti: {}: {} of {} episodes, {}; the model is {}{}\n",
+             shows_progress() ? "\r\033[K" : "", how, end.episodes, end.total_episodes,
+             end.best_ratio ? fmt::format("its greedy plans take {:.4f} of earliest finish's time",
+                                          *end.best_ratio)
+                            : "no greedy plan was judged yet",
+             end.model, next);
+}
+
+Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
+  const Budget budget = arguments.budget.to_budget();
+  Stop stop = budget.stop;
+  if (budget.wall_clock) stop = stop.by(Stop::Clock::now() + *budget.wall_clock);
+  if (auto good = check_flags(command, arguments); !good) return good;
   std::vector<LoadedProblem> loaded;
   std::vector<std::unique_ptr<TrainingProblem>> owned;
   std::vector<const TrainingProblem*> worlds;
@@ -135,16 +189,21 @@ Result<void> train(const TrainArguments& arguments) {
                              .episodes = arguments.episodes});
   if (!made) return made.error();
   apply_flags(arguments, made->settings);
+  if (auto good = check_settings(made->settings, worlds.empty()); !good) return good;
+  if (arguments.search && made->settings.stages.back().label_weight <= 0) {
+    return invalid_input("--search is for self-labels, and there are none; give --label-weight");
+  }
   std::string path = "a fresh network";
   if (!arguments.from.empty()) {
     auto file = load_start(arguments.from);
     if (!file) return file.error();
+    if (auto good = check_network(*file, arguments.from, *made, arguments.config); !good) {
+      return good;
+    }
     made->network = std::move(*file);
     path = arguments.from;
   }
-  const Budget budget = arguments.budget.to_budget();
-  RunSettings run{.folder = arguments.folder, .stop = budget.stop};
-  if (budget.wall_clock) run.stop = run.stop.by(Stop::Clock::now() + *budget.wall_clock);
+  RunSettings run{.folder = arguments.folder, .stop = stop};
   auto progress = std::make_shared<Progress>();
   const int64_t each =
       static_cast<int64_t>(made->settings.episodes_per_problem) *
@@ -153,7 +212,10 @@ Result<void> train(const TrainArguments& arguments) {
     progress->begin_at(report.episodes - each);
     progress->show(report, seconds);
   };
-  return train_in_folder(made->network, path, made->settings, worlds, run);
+  const auto end = train_in_folder(made->network, path, made->settings, worlds, run);
+  if (!end) return end.error();
+  tell_the_end(*end);
+  return {};
 }
 
 void add_doppler(CLI::App& app, int& exit_code) {
@@ -171,7 +233,10 @@ void add_doppler(CLI::App& app, int& exit_code) {
     doppler.remove_option(doppler.get_option(flag));
   }
   doppler.get_option("--budget")
-      ->description("Wall clock of this call, such as 10m; the same command goes on from there");
+      ->description(
+          "Wall clock of this call, such as 10m; the same command goes on from there. An update "
+          "that is cut short, by this or by Ctrl-C, is dropped; the gradient of one lesson that "
+          "has begun is waited for");
   doppler
       .add_option("-o,--out", arguments->folder,
                   "Folder for checkpoint, model and log; what is there is gone on with")
@@ -197,7 +262,7 @@ void add_doppler(CLI::App& app, int& exit_code) {
       ->check(count);
   doppler.add_option("--search", arguments->search, "Simulations to improve a label in an update")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  const auto share = CLI::Range(0.0, 1e6);
+  const auto share = finite_share();
   doppler.add_option("--label-weight", arguments->label_weight, "Of self-labels")->check(share);
   doppler.add_option("--gradient-weight", arguments->gradient_weight, "Of the policy gradient")
       ->check(share);
@@ -208,9 +273,9 @@ void add_doppler(CLI::App& app, int& exit_code) {
       ->check(share);
   doppler.add_option("--repeats", arguments->repeats, "Steps on the same episodes")->check(count);
   doppler.add_option("--most-ops", arguments->most_ops, "Largest graph that is drawn")
-      ->check(count);
-  doppler.callback([arguments, &exit_code] {
-    const Result<void> done = train(*arguments);
+      ->check(CLI::Range(CurriculumSpec{}.least_ops, 1 << 20));
+  doppler.callback([arguments, &doppler, &exit_code] {
+    const Result<void> done = train(doppler, *arguments);
     if (!done) exit_code = report(done.error());
   });
 }
@@ -227,10 +292,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help
-    std::fprintf(stderr, "tutti train: %s; see --help\n", error.what());
+    std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tutti train: %s\n", error.what());
+    std::fprintf(stderr, "tutti: %s\n", error.what());
     return 1;
   }
   return exit_code;
