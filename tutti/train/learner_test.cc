@@ -73,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SameNetwork,
                                          ResidualShape{.width = 16, .second = 8, .rounds = 1},
                                          ResidualShape{.one_pass = true},
                                          ResidualShape{.device_columns = false},
+                                         ResidualShape{.marks = 8},
                                          ResidualShape{.estimate = Estimate::without_contention}));
 
 TEST(Learner, MakesWhatWasRightMoreLikely) {

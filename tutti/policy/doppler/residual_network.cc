@@ -10,6 +10,8 @@ namespace {
 
 constexpr float kFirstRankWeight = 60;
 constexpr float kFirstSlackWeight = 5;
+constexpr uint64_t kMarkSeed = 20;
+constexpr int kMostMarks = 256;
 
 // One tensor of the network.
 struct Part {
@@ -27,6 +29,7 @@ std::vector<Part> parts_of(const ResidualShape& shape) {
     if (bias) parts.push_back({name + ".bias", {out}, true});
   };
   dense("op", width, kOpFeatures, true);
+  if (shape.marks > 0) dense("mark", width, shape.marks, false);
   for (int k = 0; k < shape.rounds; ++k) {
     const std::string round = fmt::format("round{}.", k);
     dense(round + "self", width, width, true);
@@ -94,6 +97,15 @@ bool sees_column(const ResidualShape& shape, int column) {
   return shape.device_columns || !of_device;
 }
 
+std::vector<float> op_marks(int ops, int marks) {
+  std::vector<float> numbers;
+  for (int op = 0; op < ops; ++op) {
+    Rng rng = Rng(kMarkSeed).split(static_cast<uint64_t>(op));
+    for (int i = 0; i < marks; ++i) numbers.push_back(static_cast<float>(rng.normal()));
+  }
+  return numbers;
+}
+
 TensorFile ResidualNetwork::fresh(const ResidualShape& shape, uint64_t seed) {
   TensorFile file;
   file.metadata = {{"network", "residual"},
@@ -102,7 +114,8 @@ TensorFile ResidualNetwork::fresh(const ResidualShape& shape, uint64_t seed) {
                    {"rounds", std::to_string(shape.rounds)},
                    {"one_pass", shape.one_pass ? "1" : "0"},
                    {"device_columns", shape.device_columns ? "1" : "0"},
-                   {"contention", shape.estimate == Estimate::with_contention ? "1" : "0"}};
+                   {"contention", shape.estimate == Estimate::with_contention ? "1" : "0"},
+                   {"marks", std::to_string(shape.marks)}};
   uint64_t number = 0;
   for (const Part& part : parts_of(shape)) {
     Rng rng = Rng(seed).split(number++);
@@ -148,6 +161,10 @@ Result<ResidualShape> ResidualNetwork::shape_of(const TensorFile& file, const st
     return invalid_input(
         fmt::format("{}: the model's widths must be multiples of {}", path, kLaneWidth));
   }
+  const auto marks = file.metadata.contains("marks") ? file.number("marks", 0, kMostMarks, path)
+                                                     : Result<int>(0);  // older models have none
+  if (!marks) return marks.error();
+  shape.marks = *marks;
   shape.one_pass = one_pass == 1;
   shape.device_columns = device_columns == 1;
   shape.estimate = contention == 1 ? Estimate::with_contention : Estimate::without_contention;
@@ -182,6 +199,7 @@ Result<ResidualNetwork> ResidualNetwork::load(const TensorFile& file, const std:
       {"place.second", &network.place_second_, width, shape->second, yes},
       {"place.last", &network.place_last_, shape->second, 1, no},
   };
+  if (shape->marks > 0) rows.push_back({"mark", &network.mark_, shape->marks, width, no});
   for (int k = 0; k < shape->rounds; ++k) {
     Round& round = network.rounds_[static_cast<size_t>(k)];
     const std::string name = fmt::format("round{}.", k);
@@ -255,6 +273,9 @@ ResidualEncoding ResidualNetwork::encode(const ProblemFeatures& features) const 
   const auto cells = static_cast<size_t>(features.ops) * static_cast<size_t>(shape_.width);
   std::vector<float> state(cells);
   op_.apply(features.op_rows.data(), features.ops, state.data());
+  if (shape_.marks > 0) {
+    mark_.add(op_marks(features.ops, shape_.marks).data(), features.ops, state.data());
+  }
   for (float& value : state) value = std::max(0.0F, value);
   for (const Round& round : rounds_) pass_messages(round, features, state);
 

@@ -29,7 +29,13 @@ struct ResidualShape {
   // Without: PLACE is not told about speeds, links and memory; for the ablation.
   bool device_columns = true;
   Estimate estimate = Estimate::with_contention;
+  // So many random numbers for each op, the same in every run, which tell apart ops that are equal
+  // in all else. For learning one graph by heart: on another they mean nothing.
+  int marks = 0;
 };
+
+// ops x marks.
+std::vector<float> op_marks(int ops, int marks);
 
 inline constexpr float kLeak = 0.1F;
 
@@ -71,6 +77,7 @@ class ResidualNetwork {
 
   ResidualShape shape_;
   Dense op_;
+  Dense mark_;
   std::vector<Round> rounds_;
   Dense select_op_, select_state_, select_exit_, select_entry_, select_last_;
   float rank_weight_ = 0;

@@ -67,7 +67,12 @@ class ResidualModule : public Module {
     };
     const torch::Tensor in_share = shares(to);
     const torch::Tensor out_share = shares(from);
-    torch::Tensor state = torch::relu(dense(parameters, "op", rows));
+    torch::Tensor state = dense(parameters, "op", rows);
+    if (shape_.marks > 0) {
+      const std::vector<float> marks = op_marks(features.ops, shape_.marks);
+      state = state + dense(parameters, "mark", view_of(marks, {ops, shape_.marks}).clone());
+    }
+    state = torch::relu(state);
     for (int k = 0; k < shape_.rounds; ++k) {
       const std::string round = "round" + std::to_string(k) + ".";
       const torch::Tensor in_gate = dense(parameters, round + "in_gate", edge_rows).sigmoid();
