@@ -51,6 +51,14 @@ Result<std::unique_ptr<Module>> make_gdp_module(const TensorFile& file, const st
 
 // What every module needs.
 
+// The module of the network in the file; loading that network checks every tensor.
+template <class Network, class Of>
+Result<std::unique_ptr<Module>> checked_module(const TensorFile& file, const std::string& path) {
+  const auto network = Network::load(file, path);
+  if (!network) return network.error();
+  return std::unique_ptr<Module>(std::make_unique<Of>(network->shape()));
+}
+
 // Data that outlives the tensor.
 torch::Tensor view_of(const std::vector<float>& data, std::vector<int64_t> shape);
 torch::Tensor indices(const std::vector<int32_t>& data);

@@ -507,10 +507,7 @@ class PublishedModule : public Module {
 
 Result<std::unique_ptr<Module>> make_published_module(const TensorFile& file,
                                                       const std::string& path) {
-  // Loading it checks every tensor.
-  const auto network = PublishedNetwork::load(file, path);
-  if (!network) return network.error();
-  return std::unique_ptr<Module>(std::make_unique<PublishedModule>(network->shape()));
+  return checked_module<PublishedNetwork, PublishedModule>(file, path);
 }
 
 }  // namespace tutti

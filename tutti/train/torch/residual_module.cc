@@ -161,10 +161,7 @@ class ResidualModule : public Module {
 
 Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
                                                      const std::string& path) {
-  // Loading it checks every tensor.
-  const auto network = ResidualNetwork::load(file, path);
-  if (!network) return network.error();
-  return std::unique_ptr<Module>(std::make_unique<ResidualModule>(network->shape()));
+  return checked_module<ResidualNetwork, ResidualModule>(file, path);
 }
 
 }  // namespace tutti

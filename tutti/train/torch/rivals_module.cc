@@ -423,19 +423,13 @@ class GdpModule : public Module {
 
 }  // namespace
 
-// Loading checks every tensor.
-
 Result<std::unique_ptr<Module>> make_placeto_module(const TensorFile& file,
                                                     const std::string& path) {
-  const auto network = PlacetoNetwork::load(file, path);
-  if (!network) return network.error();
-  return std::unique_ptr<Module>(std::make_unique<PlacetoModule>(network->shape()));
+  return checked_module<PlacetoNetwork, PlacetoModule>(file, path);
 }
 
 Result<std::unique_ptr<Module>> make_gdp_module(const TensorFile& file, const std::string& path) {
-  const auto network = GdpNetwork::load(file, path);
-  if (!network) return network.error();
-  return std::unique_ptr<Module>(std::make_unique<GdpModule>(network->shape()));
+  return checked_module<GdpNetwork, GdpModule>(file, path);
 }
 
 }  // namespace tutti
