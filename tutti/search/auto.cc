@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "tutti/base/parallel.h"
@@ -28,7 +29,6 @@ constexpr double kJudgingAtMost = 0.1;
 // What judging gets even so, where simulations are dear: one scenario for the best few.
 constexpr double kJudgedOnceAtMost = 0.3;
 constexpr int kJudgedOnce = 2 * kIslands;
-constexpr int kGuided = 2;  // the walk that a trained policy guides
 
 class Portfolio {
  public:
@@ -42,7 +42,8 @@ class Portfolio {
               .seed = settings.seed,
               .threads = settings.threads,
               .network = settings.network},
-        evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {}
+        evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))),
+        model_(model_or_general(settings.network)) {}
 
   Result<AutoResult> run() {
     entrants_ = ask_policies(work_);
@@ -159,14 +160,15 @@ class Portfolio {
     return chosen;
   }
 
-  // One walk searches over keys, the others anneal and look around in between; one of them, with a
-  // guide, begins with plans drawn from the trained policy.
+  // One walk searches over keys, the others anneal and look around in between. With guides all of
+  // them begin with plans drawn from the trained policy, and the one over keys takes turns.
   std::unique_ptr<Improver> improver(int round, int island) {
-    Guide* guide = island == kGuided ? guide_of_walk() : nullptr;
+    Guide* guide = guide_of(island);
     if (round == 0 && guide != nullptr) return std::make_unique<Samples>(*guide);
-    if (round == 0 || island == 0) {
+    if (round == 0 || (island == 0 && (guide == nullptr || round % 2 == 0))) {
+      const int turn = guide == nullptr ? round : round / 2;
       const bool queues =
-          round % 2 == 1 && work_.model.model == SimModel::physical && has_transfers();
+          turn % 2 == 1 && work_.model.model == SimModel::physical && has_transfers();
       return std::make_unique<RandomKeys>(
           problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
     }
@@ -177,17 +179,17 @@ class Portfolio {
   }
 
   // None where the policy itself was too slow, or found no plan: what it says costs the same again.
-  Guide* guide_of_walk() {
+  Guide* guide_of(int island) {
+    auto& guide = guides_[static_cast<size_t>(island)];
     const auto asked = [&](const Entrant& entrant) {
       return entrant.tried.policy == "doppler" && entrant.candidate &&
              can_be_guided(problem_, progress_, entrant.plan_seconds);
     };
-    if (guide_ == nullptr && has_transfers() &&
+    if (guide == nullptr && has_transfers() &&
         std::any_of(entrants_.begin(), entrants_.end(), asked)) {
-      model_ = model_or_general(settings_.network);
-      guide_ = std::make_unique<Guide>(problem_, *model_);
+      guide = std::make_unique<Guide>(problem_, *model_);
     }
-    return guide_.get();
+    return guide.get();
   }
 
   // The share of the wall clock at which judging begins.
@@ -310,8 +312,8 @@ class Portfolio {
   Work work_;
   const int64_t evaluations_;
   std::vector<Entrant> entrants_;
-  std::shared_ptr<const DopplerModel> model_;
-  std::unique_ptr<Guide> guide_;
+  const std::shared_ptr<const DopplerModel> model_;
+  std::array<std::unique_ptr<Guide>, kIslands> guides_;  // each walk its own
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
 // `auto`: what `tutti plan` emits. A portfolio inside one budget: every policy of the registry,
 // then local search from the best of them; the winner is chosen on scenarios that were not used to
 // find it. All on one device is among the candidates, so that it is never worse than doing nothing.
-// One of the walks of the search is guided by the trained policy (guide.h), if there is time for
-// it.
+// The walks of the search are guided by the trained policy (guide.h), if there is time for it.
 //
 // A wall clock is handed out in shares: policies, order rules, search, judging. Each part gets a
 // Stop (tutti/base/stop.h) that reaches into its loops and simulations, so that it ends in time
