@@ -35,7 +35,7 @@ void add_default_stages(const ConfigurationRequest& request, TrainSettings& sett
                              .learning_rate = {3e-3, 1e-4},
                              .gradient_weight = 0,
                              .label_weight = 1,
-                             .search_evaluations = 1000,
+                             .search_evaluations = 3000,
                              .search_until = 0.3});
 }
 

@@ -12,9 +12,6 @@
 namespace tutti {
 namespace {
 
-// Cooler than a search from scratch: the plan is good already, and there is little time.
-constexpr Cooling kCooling{.hottest = 0.005};
-
 // What every label obeys. Whether memory suffices, the simulator tells, and not in every model.
 bool keeps_to_devices(const Problem& problem, const Plan& plan) {
   for (const OpId op : problem.graph.ops()) {
@@ -34,7 +31,7 @@ Candidate improved(const Problem& problem, const SearchModel& judging, Candidate
                    int64_t evaluations, const Stop& stop, Rng rng) {
   if (evaluations <= 0 || start.cost == kNoPlan) return start;
   Evaluator evaluator(problem, judging, stop);
-  Annealing annealing(problem, evaluator.judge().depends_on_priority(), kCooling);
+  Annealing annealing(problem, evaluator.judge().depends_on_priority());
   Walk walk;
   walk.start_from(start.plan, start.cost);
   annealing.improve(walk, evaluator, {.evaluations = evaluations}, Progress({.stop = stop}), rng);
