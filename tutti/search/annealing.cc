@@ -27,7 +27,10 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const 
   int64_t idle = 0;  // moves in a row that changed nothing
   while (walk.best_cost > leg.good_enough && !progress.over(leg, spent())) {
     if (guide_ != nullptr && since_look >= kAcceptedBetweenLooks) {
-      moves_.set_guide(guide_->look_at(walk.plan, evaluator.stop()) ? guide_ : nullptr);
+      if (guide_->is_rested(progress) && !guide_->look_at(walk.plan, evaluator.stop())) {
+        guide_ = nullptr;  // nor would it later
+      }
+      moves_.set_guide(guide_);
       since_look = 0;
     }
     if (!moves_.propose(walk.plan, hot_, rng)) {

@@ -10,6 +10,7 @@
 #include "tutti/policy/memory.h"
 #include "tutti/policy/order.h"
 #include "tutti/search/affordable.h"
+#include "tutti/search/beam.h"
 
 namespace tutti {
 namespace {
@@ -76,8 +77,10 @@ class Asking {
     return entrants;
   }
 
-  // Empty if none runs.
+  // Empty if none runs. Beam search joins in: it goes on from several drafts where one gets stuck.
   std::vector<Entrant> run_with_less_memory() {
+    entries_.push_back(beam_entry());
+    entrants_ = named_entrants();
     const Stop stop = work_.progress.until(1);
     for (const double share : kMemoryShares) {
       const Problem tighter = work_.problem.with_memory_share(share);

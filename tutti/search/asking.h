@@ -42,10 +42,10 @@ void weigh(const Work& work, Plan plan, Stopping stopping, Evaluator& evaluator,
 // that runs, the clock stops nobody.
 std::vector<Entrant> ask_policies(Work& work);
 
-// For when no policy's plan runs: asks them again as if each memory were a little smaller and then
-// smaller yet, and tries every order rule, until a plan runs with the memory there is. A draft that
-// just fits may get stuck in a run; one that leaves some room often does not. Gives those that run,
-// by name; none if nothing helps or memory is not what lacks.
+// For when no policy's plan runs: asks them, and beam search, again as if each memory were a little
+// smaller and then smaller yet, and tries every order rule, until a plan runs with the memory there
+// is. A draft that just fits may get stuck in a run; one that leaves some room often does not.
+// Gives those that run, by name; none if nothing helps or memory is not what lacks.
 std::vector<Entrant> ask_with_less_memory(Work& work);
 
 // All that are not for comparison only, in the order they are asked; `network` as in AutoSettings.

@@ -29,6 +29,34 @@ constexpr double kJudgingAtMost = 0.1;
 // What judging gets even so, where simulations are dear: one scenario for the best few.
 constexpr double kJudgedOnceAtMost = 0.3;
 constexpr int kJudgedOnce = 2 * kIslands;
+constexpr double kHot = 0.1;
+constexpr int32_t kFew = 64;  // ops
+
+// False if no transfer between devices takes time: then only order and speeds matter, and networks
+// that have learned what to keep together have nothing to say.
+bool transfers_take_time(const Problem& problem) {
+  const Graph& graph = problem.graph;
+  if (problem.costs.has_given_transfers()) return true;
+  bool read = false;
+  bool bytes = false;
+  for (const ValueId value : graph.values()) {
+    if (graph.consumers(value).empty()) continue;
+    read = true;
+    bytes = bytes || graph.bytes(value) > 0;
+  }
+  const Machine& machine = problem.machine;
+  const auto takes_time = [&](const Hop& hop) {
+    return read && (hop.latency > Duration{0} || (bytes && hop.ns_per_byte > 0));
+  };
+  for (const DeviceId from : machine.devices()) {
+    for (const DeviceId to : machine.devices()) {
+      const Route* route = machine.route(machine.memory_of(from), machine.memory_of(to));
+      if (route == nullptr) continue;
+      if (std::any_of(route->hops.begin(), route->hops.end(), takes_time)) return true;
+    }
+  }
+  return false;
+}
 
 class Portfolio {
  public:
@@ -43,7 +71,12 @@ class Portfolio {
               .threads = settings.threads,
               .network = settings.network},
         evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))),
-        model_(model_or_general(settings.network)) {}
+        model_(model_or_general(settings.network)),
+        has_transfers_(transfers_take_time(problem)) {
+    const Judge judge(problem, settings.model.model, settings.model.order);
+    depends_on_seed_ = judge.depends_on_seed();
+    depends_on_priority_ = judge.depends_on_priority();
+  }
 
   Result<AutoResult> run() {
     entrants_ = ask_policies(work_);
@@ -60,22 +93,6 @@ class Portfolio {
   }
 
  private:
-  bool depends_on_seed() const {
-    return Judge(problem_, work_.model.model, work_.model.order).depends_on_seed();
-  }
-  bool depends_on_priority() const {
-    return Judge(problem_, work_.model.model, work_.model.order).depends_on_priority();
-  }
-  // False if no transfer takes time: then only order and speeds matter, and networks that have
-  // learned what to keep together have nothing to say.
-  bool has_transfers() const {
-    if (problem_.costs.has_given_transfers()) return true;
-    for (const ValueId value : problem_.graph.values()) {
-      if (problem_.graph.bytes(value) > 0) return true;
-    }
-    return false;
-  }
-
   void add(const char* name, Plan plan, Stopping stopping) {
     Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
     Entrant entrant{.tried = {.policy = name}};
@@ -89,7 +106,11 @@ class Portfolio {
       const auto earlier = std::find_if(
           entrants_.begin(), entrants_.end(),
           [&](const Entrant& entrant) { return entrant.tried.policy == retried.tried.policy; });
-      *earlier = std::move(retried);
+      if (earlier == entrants_.end()) {
+        entrants_.push_back(std::move(retried));
+      } else {
+        *earlier = std::move(retried);
+      }
     }
   }
 
@@ -112,14 +133,14 @@ class Portfolio {
   // The best placements under every order rule. Each keeps its best order and stays one entrant.
   void reorder_best() {
     constexpr size_t kPlacements = 6;
-    if (!depends_on_priority()) return;
+    if (!depends_on_priority_) return;
     std::vector<Entrant*> ranked = by_cost(entrants_);
     if (ranked.size() > kPlacements) ranked.resize(kPlacements);
     const auto rules = order_rules();
     std::vector<Candidate> tries(ranked.size() * rules.size());
     if (!progress_.timed()) {  // the count is kept
       const int64_t left = std::max<int64_t>(0, evaluations_ - work_.evaluations);
-      const int each = depends_on_seed() ? work_.model.scenarios.count : 1;
+      const int each = depends_on_seed_ ? work_.model.scenarios.count : 1;
       tries.resize(std::min(tries.size(), static_cast<size_t>(left / each)));
     }
     std::vector<int64_t> spent(tries.size(), 0);
@@ -161,32 +182,33 @@ class Portfolio {
   }
 
   // One walk searches over keys, the others anneal and look around in between. With guides all of
-  // them begin with plans drawn from the trained policy, and the one over keys takes turns.
+  // them begin with plans drawn from the trained policy, and keys have every fourth round of one.
   std::unique_ptr<Improver> improver(int round, int island) {
     Guide* guide = guide_of(island);
     if (round == 0 && guide != nullptr) return std::make_unique<Samples>(*guide);
-    if (round == 0 || (island == 0 && (guide == nullptr || round % 2 == 0))) {
-      const int turn = guide == nullptr ? round : round / 2;
-      const bool queues =
-          turn % 2 == 1 && work_.model.model == SimModel::physical && has_transfers();
+    if (round == 0 || (island == 0 && (guide == nullptr || round % 4 == 2))) {
+      const bool queues = (guide != nullptr || round % 2 == 1) &&
+                          work_.model.model == SimModel::physical && has_transfers_;
       return std::make_unique<RandomKeys>(
           problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
     }
     if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_, guide);
-    // The last one is hotter: small problems of few steps are left only at a leap.
-    const Cooling cooling{.hottest = island + 1 == kIslands ? 0.1 : Cooling{}.hottest};
-    return std::make_unique<Annealing>(problem_, depends_on_priority(), cooling, guide);
+    // The last one is hotter where there is no guide or little to guide: problems of few steps are
+    // left only at a leap.
+    const bool hot = island + 1 == kIslands && (guide == nullptr || problem_.graph.size() <= kFew);
+    const Cooling cooling{.hottest = hot ? kHot : Cooling{}.hottest};
+    return std::make_unique<Annealing>(problem_, depends_on_priority_, cooling, guide);
   }
 
   // None where the policy itself was too slow, or found no plan: what it says costs the same again.
   Guide* guide_of(int island) {
     auto& guide = guides_[static_cast<size_t>(island)];
-    const auto asked = [&](const Entrant& entrant) {
+    const auto affordable = [&](const Entrant& entrant) {
       return entrant.tried.policy == "doppler" && entrant.candidate &&
-             can_be_guided(problem_, progress_, entrant.plan_seconds);
+             has_time_to_look(problem_, progress_, entrant.plan_seconds);
     };
-    if (guide == nullptr && has_transfers() &&
-        std::any_of(entrants_.begin(), entrants_.end(), asked)) {
+    if (guide == nullptr && has_transfers_ && !progress_.interrupted() &&
+        std::any_of(entrants_.begin(), entrants_.end(), affordable)) {
       guide = std::make_unique<Guide>(problem_, *model_);
     }
     return guide.get();
@@ -210,7 +232,7 @@ class Portfolio {
   // clock it may have taken its means over more or fewer scenarios; else it must have told the
   // truth. A walk that there is no time to weigh starts afresh.
   Result<void> weigh_anew(IslandsState& state) {
-    const bool same_scenarios = settings_.budget.evaluations || !depends_on_seed();
+    const bool same_scenarios = settings_.budget.evaluations || !depends_on_seed_;
     Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
     const IslandsState fresh = start_islands(starts());
     for (size_t i = 0; i < state.walks.size(); ++i) {
@@ -278,7 +300,7 @@ class Portfolio {
     AutoResult result;
     result.plan = winner.candidate->plan;
     result.makespan = winner.tried.makespan;
-    if (depends_on_seed()) count_scenarios(judged_on, result);
+    if (depends_on_seed_) count_scenarios(judged_on, result);
     if (winner.tried.policy == "search") {  // what else it says is of the plan it started from
       result.plan = {.placement = std::move(result.plan.placement),
                      .priority = std::move(result.plan.priority),
@@ -313,6 +335,9 @@ class Portfolio {
   const int64_t evaluations_;
   std::vector<Entrant> entrants_;
   const std::shared_ptr<const DopplerModel> model_;
+  const bool has_transfers_;
+  bool depends_on_seed_ = false;
+  bool depends_on_priority_ = false;
   std::array<std::unique_ptr<Guide>, kIslands> guides_;  // each walk its own
 };
 

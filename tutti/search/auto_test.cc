@@ -219,6 +219,21 @@ TEST(Auto, KeepsRoomWhereNoPlanThatJustFitsRuns) {
   EXPECT_GT(feasible, 0);
 }
 
+TEST(Auto, AsksBeamSearchTooWhereMemoryIsShort) {
+  Constraints constraints;
+  for (const char* memory : {"device0", "device1", "device2"}) {
+    constraints.memory_limits.push_back({.memory = memory, .bytes = 20'000'000});
+  }
+  const World world(must(make_layered({.ops = 60, .width = 12, .bytes = 1'000'000})),
+                    must(make_preset("uniform-3")), {}, constraints);
+  const Progress progress(Budget{});
+  Work work{.problem = *world.problem, .progress = progress, .model = {}};
+  const std::vector<Entrant> entrants = ask_with_less_memory(work);
+  EXPECT_TRUE(std::any_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
+    return entrant.tried.policy == "beam" && entrant.candidate;
+  }));
+}
+
 TEST(Auto, SaysWhyWhenNothingFits) {
   const World world(graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":1,
                                           "outputs":[{"bytes":1000}]}])"),

@@ -12,6 +12,8 @@
 namespace tutti {
 namespace {
 
+constexpr int kWidth = 8;
+
 struct Branch {
   std::unique_ptr<Draft> draft;
   Duration promise{0};
@@ -30,13 +32,14 @@ struct Option {
 
 }  // namespace
 
-Result<Plan> Beam::plan(const Problem& problem, const Budget& /*budget*/, uint64_t seed) {
+Result<Plan> Beam::plan(const Problem& problem, const Budget& budget, uint64_t seed) {
   const std::vector<Duration> tails = least_tails(problem);
   Policy policy = make_policy_(problem, seed);
   std::vector<Branch> branches;
   branches.push_back({.draft = std::make_unique<Draft>(problem)});
   std::vector<Option> options;
   for (int32_t placed = 0; placed < problem.graph.size(); ++placed) {
+    if (budget.stop.now()) return out_of_time();
     options.clear();
     std::optional<Error> refusal;
     for (size_t i = 0; i < branches.size(); ++i) {
@@ -72,6 +75,16 @@ Result<Plan> Beam::plan(const Problem& problem, const Budget& /*budget*/, uint64
       branches.begin(), branches.end(),
       [](const Branch& a, const Branch& b) { return a.draft->makespan() < b.draft->makespan(); });
   return best->draft->to_plan();
+}
+
+PolicyEntry beam_entry() {
+  return {.name = "beam",
+          .what = "beam search over critical_path's choices",
+          .source = "Lowerre 1976",
+          .seeded = true,
+          .make_planner = [] {
+            return std::make_unique<Beam>((*find_policy("critical_path"))->make_policy, kWidth);
+          }};
 }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 
 #include "tutti/plan/policy.h"
 #include "tutti/policy/list_planner.h"
+#include "tutti/policy/registry.h"
 
 namespace tutti {
 
@@ -14,13 +15,16 @@ class Beam : public Planner {
  public:
   Beam(MakePolicy make_policy, int width) : make_policy_(std::move(make_policy)), width_(width) {}
 
-  // Fails (infeasible) when memory leaves a ready op no device in every draft.
+  // Fails (infeasible) when memory leaves a ready op no device in every draft, or if it is stopped.
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override;
 
  private:
   MakePolicy make_policy_;
   int width_;
 };
+
+// Over critical_path's choices, as `--policy beam` does.
+PolicyEntry beam_entry();
 
 }  // namespace tutti
 

@@ -3,20 +3,33 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tutti/policy/doppler/planner.h"
+
 namespace tutti {
 namespace {
 
 // Even where the policy is sure it may be wrong.
 constexpr float kLeastOdds = 0.01F;
 
-constexpr int32_t kMostOps = 20'000;
-constexpr double kMostOfTheTime = 0.02;  // for a plan
+// Of the time that is left, for one look or draw.
+constexpr double kMostForALook = 0.01;
+constexpr double kMostForADraw = 0.05;
+// How many times as long as a look the search goes on before the next.
+constexpr int kRest = 4;
+
+bool has_time(const Problem& problem, const Progress& progress, double plan_seconds, double most) {
+  if (problem.graph.size() > kMostOpByOp) return false;
+  return !progress.timed() || plan_seconds < most * progress.time_left().count();
+}
 
 }  // namespace
 
-bool can_be_guided(const Problem& problem, const Progress& progress, double plan_seconds) {
-  if (problem.graph.size() > kMostOps) return false;
-  return !progress.timed() || plan_seconds < kMostOfTheTime * progress.time_left().count();
+bool has_time_to_look(const Problem& problem, const Progress& progress, double plan_seconds) {
+  return has_time(problem, progress, plan_seconds, kMostForALook);
+}
+
+bool has_time_to_draw(const Problem& problem, const Progress& progress, double plan_seconds) {
+  return has_time(problem, progress, plan_seconds, kMostForADraw);
 }
 
 Guide::Guide(const Problem& problem, const DopplerModel& model)
@@ -33,7 +46,10 @@ bool Guide::look_at(const Plan& plan, const Stop& stop) {
   const auto devices = static_cast<size_t>(problem_.machine.size());
   const Acting acting{
       .mode = Acting::Mode::follow, .plan = &plan, .stop = stop, .place_logits = &odds_};
+  const auto before = Stop::Clock::now();
   if (!actor_->act(acting, Rng(0))) return false;
+  const auto after = Stop::Clock::now();
+  rested_at_ = after + kRest * (after - before);
   double sum = 0;
   doubt_.clear();
   for (const OpId op : problem_.graph.ops()) {
@@ -50,6 +66,10 @@ bool Guide::look_at(const Plan& plan, const Stop& stop) {
     doubt_.push_back(sum);
   }
   return true;
+}
+
+bool Guide::is_rested(const Progress& progress) const {
+  return doubt_.empty() || !progress.timed() || Stop::Clock::now() >= rested_at_;
 }
 
 OpId Guide::draw_op(Rng& rng) const {

@@ -96,11 +96,28 @@ TEST(Guide, IsNotForGraphsThatItWouldTakeTooLongToLookAt) {
   const Progress by_count(Budget{.wall_clock = {}, .evaluations = 100, .stop = {}});
   const Progress by_time(
       Budget{.wall_clock = std::chrono::seconds(1), .evaluations = {}, .stop = {}});
-  EXPECT_TRUE(can_be_guided(*small.problem, by_count, 10));
-  EXPECT_TRUE(can_be_guided(*small.problem, by_time, 0.001));
-  EXPECT_FALSE(can_be_guided(*small.problem, by_time, 0.1));
-  const World large{must(make_layered({.ops = 25'000, .width = 80})), must(make_preset("p100-4"))};
-  EXPECT_FALSE(can_be_guided(*large.problem, by_count, 0));
+  EXPECT_TRUE(has_time_to_look(*small.problem, by_count, 10));
+  EXPECT_TRUE(has_time_to_look(*small.problem, by_time, 0.001));
+  EXPECT_FALSE(has_time_to_look(*small.problem, by_time, 0.02));
+  EXPECT_TRUE(has_time_to_draw(*small.problem, by_time, 0.02));
+  EXPECT_FALSE(has_time_to_draw(*small.problem, by_time, 0.1));
+  const World large{must(make_layered({.ops = 5'000, .width = 80})), must(make_preset("p100-4"))};
+  EXPECT_FALSE(has_time_to_look(*large.problem, by_count, 0));
+  EXPECT_FALSE(has_time_to_draw(*large.problem, by_count, 0));
+}
+
+TEST(Guide, RestsAfterALookOnlyUnderAWallClock) {
+  const World world{must(make_layered({.ops = 400, .width = 20})), must(make_preset("p100-4"))};
+  const DopplerModel model = general_model();
+  Guide guide(*world.problem, model);
+  const Progress by_count(Budget{.wall_clock = {}, .evaluations = 100, .stop = {}});
+  const Progress by_time(
+      Budget{.wall_clock = std::chrono::hours(1), .evaluations = {}, .stop = {}});
+  EXPECT_TRUE(guide.is_rested(by_time));  // it has not looked yet
+  ASSERT_TRUE(guide.look_at(must(plan_greedily(model, *world.problem)), Stop{}));
+  EXPECT_TRUE(guide.is_rested(by_count));
+  // Later than at once: a look takes longer than asking.
+  EXPECT_FALSE(guide.is_rested(by_time));
 }
 
 TEST(Samples, AreNeverWorseIfThereAreMore) {

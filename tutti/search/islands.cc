@@ -8,15 +8,16 @@
 namespace tutti {
 namespace {
 
-// What one round may spend of the whole, for each walk.
-Leg leg_of(const Leg& whole, int round) {
+// What one round may spend of the whole, for each walk, after `spent` simulations of all: what a
+// round has spent too much, those after it do without.
+Leg leg_of(const Leg& whole, int round, int64_t spent) {
   const auto at = [&](int i) {
     return whole.begin + (whole.end - whole.begin) * i / static_cast<double>(kRounds);
   };
-  const auto count_until = [&](int i) { return whole.evaluations * i / (kRounds * kIslands); };
+  const int64_t by_then = whole.evaluations * (round + 1) / kRounds;
   return {.begin = at(round),
           .end = at(round + 1),
-          .evaluations = count_until(round + 1) - count_until(round),
+          .evaluations = std::max<int64_t>(0, by_then - spent) / kIslands,
           .good_enough = whole.good_enough};
 }
 
@@ -61,13 +62,14 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
   const int first = progress.timed() ? state.rounds : 0;
   while (state.rounds - first < kRounds && !progress.interrupted() && !done()) {
     const int round = state.rounds++;
-    const Leg leg = leg_of(whole, round - first);
+    const Leg leg = leg_of(whole, round - first, state.evaluations);
     if (progress.timed() && progress.elapsed() >= leg.end) continue;
     std::vector<int64_t> spent(state.walks.size(), 0);
     parallel_for(kIslands, threads, [&](int island, int thread) {
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
       if (!evaluator) evaluator.emplace(problem, model, progress.until(whole.end));
       const Leg own = progress.timed() ? slice_of(leg, island, threads) : leg;
+      if (!progress.timed() && own.evaluations == 0) return;
       const int64_t before = evaluator->evaluations();
       Rng rng = Rng(seed).split(static_cast<uint64_t>(round)).split(static_cast<uint64_t>(island));
       make(round - first, island)

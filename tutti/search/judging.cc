@@ -7,8 +7,6 @@
 namespace tutti {
 namespace {
 
-// Far from the scenarios of the search, so that the winner is chosen on runs nobody trained on.
-constexpr uint64_t kJudgingSeeds = uint64_t{1} << 32;
 constexpr size_t kFinalists = 4;
 constexpr int kFinalScenarios = 512;
 // Under a count of simulations, the share of it that the final may add.
@@ -31,7 +29,7 @@ const Entrant* Judging::judge(std::vector<Entrant>& entrants) {
     return records.empty() ? nullptr : records.front().entrant;
   }
   Scenarios fresh = work_.model.scenarios;
-  fresh.seed += kJudgingSeeds;
+  fresh.seed = fresh_seed(fresh.seed);
   judged_on_ = 0;
   while (judged_on_ < kJudgingScenarios &&
          judge_in(fresh.seed + static_cast<uint64_t>(judged_on_), records)) {

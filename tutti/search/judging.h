@@ -15,6 +15,11 @@ namespace tutti {
 
 inline constexpr int kJudgingScenarios = 32;
 
+// The first of the fresh scenarios of a search that plans by those of `seed`: far from them.
+inline uint64_t fresh_seed(uint64_t seed) {
+  return seed + (uint64_t{1} << 32);
+}
+
 class Judging {
  public:
   // `work` counts the simulations. Under a count, the final may add a share of it.

@@ -56,8 +56,10 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
            progress.over(leg, evaluator.evaluations() - before);
   };
   if (over() || evaluator.cost(walk.plan) == kNoPlan) return;  // time is up
-  looked_ = guide_ != nullptr && guide_->look_at(walk.plan, evaluator.stop());
+  looked_ = guide_ != nullptr &&
+            (!guide_->is_rested(progress) || guide_->look_at(walk.plan, evaluator.stop()));
   critical_path_of(problem_.graph, evaluator.judge(), critical_);
+  int idle = 0;  // handfuls in a row of which no op has a second device
   while (!over()) {
     choose(rng);
     const double cost_before = walk.cost;
@@ -67,7 +69,7 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
       const DeviceId own = walk.plan.placement[op.index];
       DeviceId best = own;
       for (const DeviceId device : problem_.devices_for(op)) {
-        if (device == own) continue;
+        if (device == own || over()) continue;
         put(walk.plan, op, device);
         const double cost = evaluator.cost(walk.plan, walk.cost);
         if (cost > walk.cost) continue;
@@ -84,7 +86,8 @@ void LargeNeighbourhoods::improve(Walk& walk, Evaluator& evaluator, const Leg& l
       if (evaluator.cost(walk.plan) == kNoPlan) return;
       critical_path_of(problem_.graph, evaluator.judge(), critical_);
     }
-    if (evaluator.evaluations() == at) return;  // no op has a second device
+    idle = evaluator.evaluations() == at ? idle + 1 : 0;
+    if (idle > 10000) return;  // nothing can move here
   }
 }
 

@@ -20,7 +20,6 @@
 namespace tutti {
 namespace {
 
-constexpr int kBeamWidth = 8;
 constexpr double kStartsUntil = 0.2;   // of a wall clock
 constexpr double kSearchUntil = 0.97;  // the rest is for whoever asked: a simulation, the answer
 constexpr double kGreedyUntil = 0.8;   // for that of a trained policy, which is the start of all
@@ -73,8 +72,10 @@ class SearchPlanner : public Planner {
     const SearchModel& model = starts.model;
     IslandsState state = start_islands(starts.found);
     const bool ordering = Judge(problem, model.model, model.order).depends_on_priority();
-    const Leg whole{.end = progress.timed() ? kSearchUntil : 1,
-                    .evaluations = budget.evaluations.value_or(default_evaluations(problem))};
+    const Leg whole{
+        .end = progress.timed() ? kSearchUntil : 1,
+        .evaluations = std::max<int64_t>(
+            0, budget.evaluations.value_or(default_evaluations(problem)) - starts.evaluations)};
     std::vector<std::unique_ptr<Guide>> guides(state.walks.size());
     const MakeSearch& make_search = way_.model == nullptr || guided ? way_.make : way_.unguided;
     const auto make = [&](int round, int island) {
@@ -94,6 +95,10 @@ class SearchPlanner : public Planner {
     plan.finish.clear();
     plan.planned_makespan = Duration{0};
     plan.provenance = {.evaluations = state.evaluations + starts.evaluations};
+    if (way_.model != nullptr && !guided) {
+      plan.provenance.note =
+          "searched without the trained networks: they are too slow for this graph and budget";
+    }
     return plan;
   }
 
@@ -151,18 +156,20 @@ class SearchPlanner : public Planner {
     starts.evaluations += work.evaluations;
   }
 
-  // Whether guides can be afforded beyond that.
+  // Whether guides can be afforded beyond that: to look, or where nothing else is done to draw.
   bool add_greedy_plan(const Problem& problem, const Progress& progress, Starts& starts) const {
     const Stop stop = progress.until(kGreedyUntil);
     const auto before = Stop::Clock::now();
     Result<Plan> plan = plan_guarded(*way_.model, problem, stop);
     const std::chrono::duration<double> took = Stop::Clock::now() - before;
-    if (!plan) return can_be_guided(problem, progress, took.count());
+    const bool affordable = way_.unguided ? has_time_to_look(problem, progress, took.count())
+                                          : has_time_to_draw(problem, progress, took.count());
+    if (!plan) return affordable;
     Evaluator evaluator(problem, starts.model, stop);
     const double cost = evaluator.cost(*plan);
     starts.evaluations += evaluator.evaluations();
     if (cost != kNoPlan) starts.found.push_back({std::move(*plan), cost});
-    return can_be_guided(problem, progress, took.count());
+    return affordable;
   }
 
   Way way_;
@@ -255,14 +262,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
       {guided, model,
        [](const WalkRound& at) { return std::make_unique<Annealing>(at.problem, at.ordering); }},
       settings));
-  entries.push_back({.name = "beam",
-                     .what = "beam search over critical_path's choices",
-                     .source = "Lowerre 1976",
-                     .seeded = true,
-                     .make_planner = [] {
-                       return std::make_unique<Beam>((*find_policy("critical_path"))->make_policy,
-                                                     kBeamWidth);
-                     }});
+  entries.push_back(beam_entry());
   entries.push_back({.name = "exact",
                      .what = "the best work-conserving plan, by enumeration; for a dozen ops",
                      .source = "",

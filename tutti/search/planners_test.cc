@@ -40,6 +40,43 @@ TEST(SearchPlanners, StartFromAnyPolicyThatFindsRoom) {
   }
 }
 
+TEST(SearchPlanners, KeepToTheirCountOfSimulations) {
+  CostSpec costs;
+  costs.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1};
+  const World world{must(make_layered({.ops = 120, .width = 10, .bytes = 1 << 22})),
+                    must(make_preset("v100-8-nvlink")), costs};
+  AutoSettings settings;
+  settings.model.scenarios.count = 8;
+  for (const char* name : {"annealing", "lns", "random_keys", "contention_keys", "guided"}) {
+    for (const int64_t count : {400, 2000}) {
+      const PolicyEntry entry = must(find_planner(name, settings));
+      const Plan plan = must(make_plan(entry, *world.problem,
+                                       {.wall_clock = {}, .evaluations = count, .stop = {}}, 1));
+      // A plan is simulated in all eight scenarios or not at all.
+      EXPECT_LE(plan.provenance.evaluations, count + 8 * kIslands) << name;
+      EXPECT_GE(plan.provenance.evaluations, count * 9 / 10) << name;
+    }
+  }
+}
+
+TEST(SearchPlanners, GoOnWhereMostOpsArePinned) {
+  Constraints constraints;
+  for (int i = 0; i < 120; ++i) {
+    if (i % 12 == 0) continue;
+    constraints.pins.push_back({.op = "op" + std::to_string(i), .devices = {"gpu0"}});
+  }
+  const World world{must(make_layered({.ops = 120, .width = 10, .bytes = 1 << 22})),
+                    must(make_preset("p100-4")),
+                    {},
+                    constraints};
+  for (const char* name : {"annealing", "lns", "guided"}) {
+    const PolicyEntry entry = must(find_planner(name, {}));
+    const Plan plan = must(
+        make_plan(entry, *world.problem, {.wall_clock = {}, .evaluations = 1000, .stop = {}}, 1));
+    EXPECT_GE(plan.provenance.evaluations, 900) << name;
+  }
+}
+
 TEST(SearchPlanners, SayThatNoPlanWasFoundWhereNothingIsProven) {
   const World world = tight_world(8'000'000);
   for (const char* name : {"annealing", "auto"}) {
