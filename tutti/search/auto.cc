@@ -25,7 +25,7 @@ namespace {
 // Shares of a wall clock, beside those of the policies (asking.h). Order rules get a little even if
 // the policies took all of theirs.
 constexpr double kOrderRules = 0.1;
-constexpr double kJudgingAtMost = 0.1;
+constexpr double kJudgingAtMost = 0.05;
 // What judging gets even so, where simulations are dear: one scenario for the best few.
 constexpr double kJudgedOnceAtMost = 0.3;
 constexpr int kJudgedOnce = 2 * kIslands;
