@@ -207,7 +207,7 @@ class Portfolio {
       return entrant.tried.policy == "doppler" && entrant.candidate &&
              has_time_to_look(problem_, progress_, entrant.plan_seconds);
     };
-    if (guide == nullptr && has_transfers_ && !progress_.interrupted() &&
+    if (guide == nullptr && has_transfers_ &&
         std::any_of(entrants_.begin(), entrants_.end(), affordable)) {
       guide = std::make_unique<Guide>(problem_, *model_);
     }

@@ -69,7 +69,7 @@ void run_islands(const Problem& problem, const SearchModel& model, const MakeImp
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
       if (!evaluator) evaluator.emplace(problem, model, progress.until(whole.end));
       const Leg own = progress.timed() ? slice_of(leg, island, threads) : leg;
-      if (!progress.timed() && own.evaluations == 0) return;
+      if (progress.interrupted() || (!progress.timed() && own.evaluations == 0)) return;
       const int64_t before = evaluator->evaluations();
       Rng rng = Rng(seed).split(static_cast<uint64_t>(round)).split(static_cast<uint64_t>(island));
       make(round - first, island)
