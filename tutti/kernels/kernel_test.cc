@@ -178,7 +178,25 @@ TEST(Kernel, SaysInOneSentenceWhatDoesNotFit) {
             "slice: a slice of shape 2 at 2 does not lie within shape 3");
   EXPECT_EQ(sentence("assemble", {three}, {{"shape", "4"}, {"offsets", "0"}}),
             "assemble: the blocks do not fill the shape 4");
+  EXPECT_EQ(
+      sentence("assemble", {kTwoByTwo, kTwoByTwo}, {{"shape", "2,4"}, {"offsets", "0,1;0,2"}}),
+      "assemble: blocks 0 and 1 overlap");
   EXPECT_EQ(sentence("potrf", {{{1, 1}, {-1}}}), "potrf: the tile is not positive definite");
+}
+
+TEST(Kernel, AssembleTellsBlocksThatTouchFromBlocksThatOverlap) {
+  const std::vector<Tensor> four(4, kTwoByTwo);
+  const auto fits = [&](std::string_view offsets) {
+    return run("assemble", four, {{"shape", "4,4"}, {"offsets", offsets}}).has_value();
+  };
+  EXPECT_TRUE(fits("2,2;0,0;2,0;0,2"));
+  EXPECT_FALSE(fits("2,2;0,0;2,0;0,0"));
+  EXPECT_FALSE(fits("2,2;0,0;2,1;0,2"));
+}
+
+TEST(Kernel, AttributesThatAKindDoesNotHaveAreNotRead) {
+  expect(run("relu_gradient", {{{2}, {1, -1}}, {{2}, {5, 6}}}, {{"einsum", "nonsense"}}),
+         {{2}, {5, 0}});
 }
 
 TEST(Kernel, NothingFitsOperandsWithoutDimensions) {

@@ -14,15 +14,19 @@ Result<void> each(const Tensor& x, Tensor& output, Function function) {
 }
 
 template <class Function>
+Result<void> each_alike(Operands operands, Tensor& output, Function function) {
+  const std::vector<double>& a = operands[0]->data;
+  std::transform(a.begin(), a.end(), operands[1]->data.begin(), output.data.begin(), function);
+  return {};
+}
+
+template <class Function>
 Result<void> each_pair(const Attributes& attributes, Operands operands, Tensor& output,
                        Function function) {
   const Tensor& a = *operands[0];
   const Tensor& b = *operands[1];
   const auto text = attributes.text("einsum");
-  if (!text) {
-    std::transform(a.data.begin(), a.data.end(), b.data.begin(), output.data.begin(), function);
-    return {};
-  }
+  if (!text) return each_alike(operands, output, function);
   for_each_pair(*parse_einsum(*text, a.shape, b.shape), a.shape, b.shape,
                 [&](size_t in_a, size_t in_b, size_t in_out) {
                   output.data[in_out] = function(a.data[in_a], b.data[in_b]);
@@ -63,9 +67,8 @@ Result<void> relu(const Attributes& /*attributes*/, Operands operands, Tensor& o
   return each(*operands[0], output, [](double x) { return std::max(x, 0.0); });
 }
 
-Result<void> relu_gradient(const Attributes& attributes, Operands operands, Tensor& output) {
-  return each_pair(attributes, operands, output,
-                   [](double x, double dy) { return x > 0 ? dy : 0.0; });
+Result<void> relu_gradient(const Attributes& /*attributes*/, Operands operands, Tensor& output) {
+  return each_alike(operands, output, [](double x, double dy) { return x > 0 ? dy : 0.0; });
 }
 
 Result<void> silu(const Attributes& /*attributes*/, Operands operands, Tensor& output) {

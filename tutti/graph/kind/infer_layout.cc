@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tutti/graph/kind/infer.h"
 
@@ -14,6 +15,51 @@ bool within(const Shape& at, const Shape& shape, const Shape& whole) {
     if (at[i] < 0 || shape[i] < 0 || at[i] > whole[i] - shape[i]) return false;
   }
   return true;
+}
+
+bool overlap(const Shape& a_at, const Shape& a, const Shape& b_at, const Shape& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a_at[i] + a[i] <= b_at[i] || b_at[i] + b[i] <= a_at[i]) return false;
+  }
+  return element_count(a) > 0 && element_count(b) > 0;
+}
+
+// The axis along which blocks begin at the most places.
+size_t finest_axis(const std::vector<Shape>& offsets) {
+  size_t finest = 0;
+  size_t most = 0;
+  for (size_t axis = 0; axis < offsets[0].size(); ++axis) {
+    std::vector<int64_t> begins;
+    for (const Shape& at : offsets) begins.push_back(at[axis]);
+    std::sort(begins.begin(), begins.end());
+    const auto places = static_cast<size_t>(
+        std::distance(begins.begin(), std::unique(begins.begin(), begins.end())));
+    if (places > most) finest = axis;
+    most = std::max(most, places);
+  }
+  return finest;
+}
+
+// Compares each block with those that begin before its end along one axis: of a grid, a few.
+Result<void> check_disjoint(const std::vector<Shape>& offsets, Shapes blocks) {
+  if (offsets.empty() || offsets[0].empty()) return {};
+  const size_t axis = finest_axis(offsets);
+  std::vector<size_t> order(offsets.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return offsets[a][axis] < offsets[b][axis]; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t a = order[i];
+    for (size_t j = i + 1; j < order.size(); ++j) {
+      const size_t b = order[j];
+      if (offsets[b][axis] >= offsets[a][axis] + blocks[a][axis]) break;
+      if (overlap(offsets[a], blocks[a], offsets[b], blocks[b])) {
+        return invalid_input(
+            fmt::format("blocks {} and {} overlap", std::min(a, b), std::max(a, b)));
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -56,6 +102,7 @@ Result<OpFacts> assemble(const Attributes& attributes, Shapes operands) {
   if (filled != element_count(*shape)) {
     return invalid_input(fmt::format("the blocks do not fill the shape {}", wholes_text(*shape)));
   }
+  if (auto checked = check_disjoint(*offsets, operands); !checked) return checked.error();
   return OpFacts{.output = *shape};
 }
 
