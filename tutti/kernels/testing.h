@@ -41,8 +41,8 @@ inline NamedTensors inputs_of(const Sharded& sharded, uint64_t ids = 1) {
   return inputs;
 }
 
-// Evaluates the graph and gives every tensor of the program as a whole.
-inline NamedTensors run_sharded(const Sharded& sharded, const NamedTensors& inputs) {
+// For each value of the graph that is an input, its block of the program's input.
+inline std::vector<Tensor> blocks_of(const Sharded& sharded, const NamedTensors& inputs) {
   std::vector<Tensor> values(static_cast<size_t>(sharded.graph.value_count()));
   for (const TensorBlocks& blocks : sharded.tensors) {
     if (!blocks.input) continue;
@@ -56,7 +56,12 @@ inline NamedTensors run_sharded(const Sharded& sharded, const NamedTensors& inpu
           *run_reference("slice", Attributes({{"begin", begin}, {"shape", shape}}), {&whole, 1});
     }
   }
-  const Result<std::vector<Tensor>> done = evaluate(sharded.graph, std::move(values));
+  return values;
+}
+
+// Evaluates the graph and gives every tensor of the program as a whole.
+inline NamedTensors run_sharded(const Sharded& sharded, const NamedTensors& inputs) {
+  const Result<std::vector<Tensor>> done = evaluate(sharded.graph, blocks_of(sharded, inputs));
   if (!done) {
     ADD_FAILURE() << done.error().message;
     return {};
