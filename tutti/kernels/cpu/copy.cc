@@ -1,6 +1,7 @@
 #include "tutti/kernels/cpu/copy.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tutti::cpu {
 namespace {
@@ -8,16 +9,27 @@ namespace {
 using Loop = Nest<2>::Loop;
 using Offsets = Nest<2>::Offsets;
 
-// Rows in one order, columns in the other, go in squares: both sides then use whole cache lines.
-void copy_turned(const Loop& rows, Range range, const Loop& columns, const float* from, float* to) {
-  constexpr int64_t kSquare = 32;
+constexpr int64_t kSquare = 32;
+
+// At most kSquare rows, along which `from` has no gaps, of all columns. They go in squares by way
+// of a small one in between: both sides then use whole cache lines, each once, however many lines
+// of a large power of two apart would drive each other out of the cache.
+void copy_turned(const Loop& rows, int64_t count, const Loop& columns, const float* from,
+                 float* to) {
+  std::array<float, kSquare * kSquare> square;
   for (int64_t begin = 0; begin < columns.size; begin += kSquare) {
-    const int64_t end = std::min(begin + kSquare, columns.size);
-    for (int64_t row = range.begin; row < range.end; ++row) {
-      const float* source = from + row * rows.strides[0];
-      float* target = to + row * rows.strides[1];
-      for (int64_t column = begin; column < end; ++column) {
-        target[column * columns.strides[1]] = source[column * columns.strides[0]];
+    const int64_t width = std::min(kSquare, columns.size - begin);
+    for (int64_t column = 0; column < width; ++column) {
+      const float* source = from + (begin + column) * columns.strides[0];
+      for (int64_t row = 0; row < count; ++row) square[row * kSquare + column] = source[row];
+    }
+    for (int64_t row = 0; row < count; ++row) {
+      float* target = to + row * rows.strides[1] + begin * columns.strides[1];
+      const float* line = square.data() + row * kSquare;
+      if (columns.strides[1] == 1) {
+        std::copy_n(line, width, target);
+      } else {
+        for (int64_t i = 0; i < width; ++i) target[i * columns.strides[1]] = line[i];
       }
     }
   }
@@ -25,21 +37,20 @@ void copy_turned(const Loop& rows, Range range, const Loop& columns, const float
 
 // `rows` is the loop along which `from` has no gaps, and not the innermost.
 void copy_in_squares(const Nest<2>& nest, size_t rows, const float* from, float* to, Part part) {
-  constexpr int64_t kRows = 32;
   const auto loops = nest.loops();
   Nest<2> squares;  // all loops but the two
   for (size_t i = 0; i + 1 < loops.size(); ++i) {
     if (i != rows) squares.add_loop(loops[i].size, loops[i].strides);
   }
-  const int64_t bands = (loops[rows].size + kRows - 1) / kRows;
-  squares.add_loop(bands, {kRows, kRows * loops[rows].strides[1]});
+  const int64_t bands = (loops[rows].size + kSquare - 1) / kSquare;
+  squares.add_loop(bands, {kSquare, kSquare * loops[rows].strides[1]});
   const Offsets step = squares.steps();
   int64_t done = share(squares.count(), part).begin;
   squares.for_each_run(share(squares.count(), part), [&](const Offsets& offsets, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t band = done++ % bands;
-      const Range range{0, std::min(kRows, loops[rows].size - band * kRows)};
-      copy_turned(loops[rows], range, loops.back(), from + offsets[0] + i * step[0],
+      const int64_t height = std::min(kSquare, loops[rows].size - band * kSquare);
+      copy_turned(loops[rows], height, loops.back(), from + offsets[0] + i * step[0],
                   to + offsets[1] + i * step[1]);
     }
   });

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <thread>
+
 #include "tutti/base/random.h"
 #include "tutti/kernels/cpu/testing.h"
 
@@ -325,6 +328,29 @@ TEST(CpuKernel, KindsThatAreNotSplitAreDoneByTheFirstPart) {
   const std::vector<ConstBlock> operands = {tile.block()};
   ASSERT_TRUE(run_cpu("potrf", Attributes({}), operands, out.block(), {.index = 1, .count = 2}));
   for (const float x : out.data) EXPECT_TRUE(is_unwritten(x));
+}
+
+TEST(CpuKernel, PartsRunSideBySideOnOneOutput) {
+  TUTTI_NEEDS_OPENBLAS();
+  constexpr int kThreads = 4;
+  // The second is packed: each thread has scratch of its own.
+  for (const char* einsum : {"abc,cde->abde", "abc,cde->dabe"}) {
+    const Pairs pairs = {{"einsum", einsum}};
+    const std::vector<Tensor> operands = random_tensors({{4, 20, 30}, {30, 4, 20}});
+    const Floats first = Floats::of(operands[0]);
+    const Floats second = Floats::of(operands[1]);
+    const std::vector<ConstBlock> blocks = {first.block(), second.block()};
+    const Tensor wanted = *reference_of("matmul", pairs, operands);
+    Floats out{wanted.shape, std::vector<float>(wanted.data.size(), unwritten())};
+    std::vector<std::thread> threads;
+    for (int part = 0; part < kThreads; ++part) {
+      threads.emplace_back([&, part] {
+        EXPECT_TRUE(run_cpu("matmul", Attributes(pairs), blocks, out.block(), {part, kThreads}));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    expect_close(out.tensor(), wanted, kTolerance * largest_of(wanted), einsum);
+  }
 }
 
 TEST(CpuKernel, WrongNumbersAreTheReferencesSentences) {
