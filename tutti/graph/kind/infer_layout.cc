@@ -30,6 +30,7 @@ size_t finest_axis(const std::vector<Shape>& offsets) {
   size_t most = 0;
   for (size_t axis = 0; axis < offsets[0].size(); ++axis) {
     std::vector<int64_t> begins;
+    begins.reserve(offsets.size());
     for (const Shape& at : offsets) begins.push_back(at[axis]);
     std::sort(begins.begin(), begins.end());
     const auto places = static_cast<size_t>(

@@ -111,7 +111,7 @@ class TiledProduct {
 // Shares begin at whole matrices if those go round, and otherwise at a few rows or columns.
 int64_t grain_of(int64_t batch, int64_t lines, Part part) {
   constexpr int64_t kFew = 8;
-  return batch % part.count == 0 || batch >= 8 * part.count ? lines : kFew;
+  return batch % part.count == 0 || batch >= kFew * part.count ? lines : kFew;
 }
 
 }  // namespace
