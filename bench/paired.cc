@@ -1,6 +1,6 @@
 // Two ways of training side by side on the problems of a list: how much longer the plans of the one
 // take than those of the other, as a geometric mean over seeds and problems with its 95 % interval
-// by family.
+// by family. Problems must differ in machine, family, size or ratio.
 //
 //   paired FIELD ONE.jsonl... : OTHER.jsonl...
 //
@@ -45,25 +45,33 @@ std::map<std::string, Judged> read(const std::string& path, const std::string& f
 
 int run(const std::string& field, const std::vector<std::string>& ones,
         const std::vector<std::string>& others) {
-  std::map<std::string, std::vector<double>> families;
-  size_t pairs = 0;
+  struct Sum {
+    std::string family{};
+    double logs = 0;
+    int seeds = 0;
+  };
+  std::map<std::string, Sum> problems;  // seeds of one problem are one figure, not several
   for (size_t i = 0; i < ones.size(); ++i) {
     const auto one = read(ones[i], field);
     const auto other = read(others[i], field);
     for (const auto& [key, judged] : one) {
       const auto beside = other.find(key);
       if (beside == other.end() || judged.makespan <= 0 || beside->second.makespan <= 0) continue;
-      families[judged.family].push_back(std::log(judged.makespan / beside->second.makespan));
-      ++pairs;
+      Sum& sum = problems[key];
+      sum.family = judged.family;
+      sum.logs += std::log(judged.makespan / beside->second.makespan);
+      ++sum.seeds;
     }
   }
-  if (pairs == 0) {
+  if (problems.empty()) {
     std::fprintf(stderr, "paired: the files have no problem in common\n");
     return 2;
   }
+  std::map<std::string, std::vector<double>> families;
+  for (const auto& [key, sum] : problems) families[sum.family].push_back(sum.logs / sum.seeds);
   const Interval found = by_family(families);
-  fmt::print("{} over {} pairs, {} seeds: {:.4f} [{:.4f}, {:.4f}]\n", field, pairs, ones.size(),
-             std::exp(found.mean), std::exp(found.low), std::exp(found.high));
+  fmt::print("{} over {} problems, {} seeds: {:.4f} [{:.4f}, {:.4f}]\n", field, problems.size(),
+             ones.size(), std::exp(found.mean), std::exp(found.low), std::exp(found.high));
   for (const auto& [family, logs] : families) {
     double sum = 0;
     for (const double value : logs) sum += value;

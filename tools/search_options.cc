@@ -19,6 +19,7 @@ std::atomic<bool> interrupted{false};
 void on_interrupt(int /*signal*/) {
   interrupted.store(true, std::memory_order_relaxed);
   std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 // "20s", "500ms", "2m", "1h", with a fraction if you like; none if it is not that.
@@ -133,6 +134,7 @@ Result<void> SearchOptions::require_none(const std::string& because) const {
 
 Budget SearchOptions::to_budget() const {
   std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);  // batch systems send it some time before they kill
   return {
       .wall_clock = parse_budget(budget), .evaluations = evaluations, .stop = Stop(&interrupted)};
 }

@@ -156,8 +156,13 @@ void tell_the_end(const RunEnd& end) {
       end.done           ? "; to train it further, begin with it in another folder (--from)"
       : end.updates == 0 ? "; no update was finished: the same command with more time goes on"
                          : "; the same command goes on from there";
-  fmt::print(stderr, "{}tutti: {}: {} of {} episodes, {}; the model is {}{}\n",
-             shows_progress() ? "\r\033[K" : "", how, end.episodes, end.total_episodes,
+  const std::string episodes =
+      end.episodes > end.total_episodes
+          ? fmt::format("{} episodes, whole updates for the {} asked for", end.episodes,
+                        end.total_episodes)
+          : fmt::format("{} of {} episodes", end.episodes, end.total_episodes);
+  fmt::print(stderr, "{}tutti: {}: {}, {}; the model is {}{}\n", shows_progress() ? "\r\033[K" : "",
+             how, episodes,
              end.best_ratio ? fmt::format("its greedy plans take {:.4f} of earliest finish's time",
                                           *end.best_ratio)
                             : "no greedy plan was judged yet",
@@ -252,7 +257,7 @@ void add_doppler(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   doppler.add_option("--episodes", arguments->episodes, "Episodes of the second stage")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  const auto count = CLI::Range(1, 1 << 20);
+  const auto count = CLI::Range(1, 1 << 16);
   doppler.add_option("--problems", arguments->problems, "Problems of an update")->check(count);
   doppler.add_option("--samples", arguments->samples, "Episodes of a problem in an update")
       ->check(count);

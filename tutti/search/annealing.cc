@@ -28,7 +28,7 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const 
   while (walk.best_cost > leg.good_enough && !progress.over(leg, spent())) {
     if (guide_ != nullptr && since_look >= kAcceptedBetweenLooks) {
       if (guide_->is_rested(progress) && !guide_->look_at(walk.plan, evaluator.stop())) {
-        guide_ = nullptr;  // nor would it later
+        guide_ = nullptr;  // memory is tight: until the next leg others propose
       }
       moves_.set_guide(guide_);
       since_look = 0;

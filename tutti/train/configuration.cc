@@ -136,6 +136,11 @@ Result<void> check_network(const TensorFile& file, const std::string& path,
 }
 
 Result<void> check_settings(const TrainSettings& settings, bool drawn) {
+  if (settings.lessons_per_problem > settings.episodes_per_problem) {
+    return invalid_input(fmt::format(
+        "a lesson needs an episode: --lessons is {} and --samples {}; give no more lessons",
+        settings.lessons_per_problem, settings.episodes_per_problem));
+  }
   bool imitates = false;
   for (const StageSettings& stage : settings.stages) {
     if (stage.episodes == 0) continue;

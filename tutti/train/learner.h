@@ -48,7 +48,7 @@ struct StepOptions {
 
 struct StepResult {
   double loss = 0;            // per decision
-  double select_entropy = 0;  // mean over decisions with more than one choice
+  double select_entropy = 0;  // mean over decisions
   double place_entropy = 0;
   double gradient_norm = 0;
 };

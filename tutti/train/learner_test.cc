@@ -6,6 +6,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/residual_actor.h"
 
 namespace tutti {
@@ -20,32 +21,36 @@ struct Case {
   ProblemFeatures features;
   SceneFacts facts;
 
-  explicit Case(const char* preset)
+  explicit Case(const char* preset, const Constraints& constraints = {})
       : graph(must(make_layered({.ops = 60, .width = 8, .seed = 3}))),
         machine(must(make_preset(preset))),
         costs(must(Costs::build(graph, machine))),
-        problem(must(Problem::make(graph, machine, costs))),
+        problem(must(Problem::make(graph, machine, costs, constraints))),
         features(problem_features(problem)),
         facts(problem) {}
 };
 
-// All weights, the last layers' too, are random.
+// All parameters are random, the biases and the last layers' too, which begin as zeros.
 TensorFile shaken_network(const ResidualShape& shape) {
   TensorFile file = ResidualNetwork::fresh(shape, 7);
   Rng rng(11);
-  for (const char* name : {"select.last.weight", "place.last.weight"}) {
-    for (float& value : file.tensors[name].data) value = static_cast<float>(0.1 * rng.normal());
+  for (auto& [name, tensor] : file.tensors) {
+    for (float& value : tensor.data) value += static_cast<float>(0.05 * rng.normal());
   }
   file.tensors["select.rank"].data = {3};
   file.tensors["place.slack"].data = {0.5};
   return file;
 }
 
-class SameNetwork : public testing::TestWithParam<ResidualShape> {};
+// Some ops may not go everywhere.
+Constraints some_pins() {
+  Constraints constraints;
+  constraints.pins = {{"op3", {"fast1"}}, {"op11", {"fast0", "cpu"}}, {"op40", {"slow0", "slow1"}}};
+  return constraints;
+}
 
-TEST_P(SameNetwork, GivesTheSameLikelihoodsWithAndWithoutLibtorch) {
-  const Case world("mixed-5");
-  const TensorFile file = shaken_network(GetParam());
+// The log-likelihoods that inference notes in drawn episodes, and those that training finds.
+void expect_same(const Case& world, const TensorFile& file) {
   const auto network = must(ResidualNetwork::load(file, "test"));
   ResidualActor actor(world.problem, network, world.features, world.facts);
   std::vector<Episode> episodes(3);
@@ -66,6 +71,23 @@ TEST_P(SameNetwork, GivesTheSameLikelihoodsWithAndWithoutLibtorch) {
       ++at;
     }
   }
+}
+
+class SameNetwork : public testing::TestWithParam<ResidualShape> {};
+
+TEST_P(SameNetwork, GivesTheSameLikelihoodsWithAndWithoutLibtorch) {
+  expect_same(Case("mixed-5"), shaken_network(GetParam()));
+}
+
+TEST_P(SameNetwork, GivesTheSameWhereOpsMayNotGoEverywhere) {
+  expect_same(Case("mixed-5", some_pins()), shaken_network(GetParam()));
+}
+
+TEST(SameNetwork, HoldsForTheModelThatComesWithTutti) {
+  Source source = Source::from_text("general", std::string(general_model_bytes()));
+  const TensorFile file = must(read_tensors(source));
+  expect_same(Case("mixed-5"), file);
+  expect_same(Case("cluster-2x4"), file);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SameNetwork,

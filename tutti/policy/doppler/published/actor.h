@@ -1,6 +1,6 @@
 // Makes plans with the networks of the configuration `as-published`: a ready op by SELECT, then its
 // device by PLACE, or both at once by a joint policy, until all is placed. Of Acting it does not
-// heed select_greedily, rename_equals and place_logits, which are for the configuration `default`.
+// heed select_greedily and rename_equals, which are for the configuration `default`.
 
 #ifndef TUTTI_POLICY_DOPPLER_PUBLISHED_ACTOR_H_
 #define TUTTI_POLICY_DOPPLER_PUBLISHED_ACTOR_H_
