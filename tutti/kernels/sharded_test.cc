@@ -94,16 +94,6 @@ TEST(ShardedProgram, FfnnTrainingFollowsTheGradientOfItsLoss) {
   }
 }
 
-LlamaSpec tiny_llama(bool ends) {
-  return {.batch = 4,
-          .sequence = 4,
-          .hidden = 16,
-          .heads = 4,
-          .feed_forward = 12,
-          .vocabulary = 12,
-          .ends = ends};
-}
-
 TEST(ShardedProgram, LlamaIsTheSameHoweverSplit) {
   for (const bool ends : {false, true}) {
     const Sharded whole = must(make_llama(tiny_llama(ends)));
@@ -145,18 +135,9 @@ TEST(ShardedProgram, LlamaTokensDoNotSeeLaterOnes) {
   EXPECT_NE(before.data[all - position], after.data[all - position]);
 }
 
-// What no workload uses: transpositions, reductions, tables split by rows.
 TEST(ShardedProgram, OtherStatementsAreTheSameHoweverSplit) {
-  Program program("other");
-  const IndexId i = program.index("i", 8);
-  const IndexId j = program.index("j", 12);
-  const IndexId v = program.index("v", 12);
-  const TensorId rows =
-      program.embedding("rows", program.input("tokens", {i}), program.weight("table", {v, j}));
-  const TensorId turned = program.transpose("turned", rows, {j, i});
-  program.reduce("largest", "reduce_max", turned, j);
-  program.reduce("total", "reduce_sum", turned, i);
-  program.softmax("shares", turned, j);
+  const OtherStatements other;
+  const auto& [program, i, j, v] = other;
   const Sharded whole = must(shard(program, {}));
   expect_same(must(shard(program, {.splits = {{i, 2}, {j, 3}, {v, 4}}})), whole);
   expect_same(must(shard(program, {.splits = {{i, 4}, {j, 2}},

@@ -13,11 +13,40 @@
 
 #include "tutti/base/random.h"
 #include "tutti/graph/make/blocks.h"
+#include "tutti/graph/make/llama.h"
 #include "tutti/graph/make/shard.h"
 #include "tutti/kernels/evaluate.h"
 #include "tutti/kernels/kernel.h"
 
 namespace tutti {
+
+// Statements that no workload uses: transpositions, reductions, tables split by rows.
+struct OtherStatements {
+  Program program{"other"};
+  IndexId i = program.index("i", 8);
+  IndexId j = program.index("j", 12);
+  IndexId v = program.index("v", 12);
+
+  OtherStatements() {
+    const TensorId rows =
+        program.embedding("rows", program.input("tokens", {i}), program.weight("table", {v, j}));
+    const TensorId turned = program.transpose("turned", rows, {j, i});
+    program.reduce("largest", "reduce_max", turned, j);
+    program.reduce("total", "reduce_sum", turned, i);
+    program.softmax("shares", turned, j);
+  }
+};
+
+// A Llama whose graph the reference evaluates in no time.
+inline LlamaSpec tiny_llama(bool ends) {
+  return {.batch = 4,
+          .sequence = 4,
+          .hidden = 16,
+          .heads = 4,
+          .feed_forward = 12,
+          .vocabulary = 12,
+          .ends = ends};
+}
 
 using NamedTensors = std::map<std::string, Tensor>;
 

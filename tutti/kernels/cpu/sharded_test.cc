@@ -98,13 +98,7 @@ TEST(CpuProgram, TrainingAnFfnnIsTheReference) {
 TEST(CpuProgram, LlamaIsTheReference) {
   TUTTI_NEEDS_OPENBLAS();
   for (const bool ends : {false, true}) {  // llama-block and llama-layer
-    LlamaSpec spec{.batch = 4,
-                   .sequence = 4,
-                   .hidden = 16,
-                   .heads = 4,
-                   .feed_forward = 12,
-                   .vocabulary = 12,
-                   .ends = ends};
+    LlamaSpec spec = tiny_llama(ends);
     expect_reference(make_llama(spec));
     for (const char* split : {"dp", "tp", "mix"}) {
       for (const int64_t shards : {2, 3}) {
@@ -119,17 +113,8 @@ TEST(CpuProgram, LlamaIsTheReference) {
 }
 
 TEST(CpuProgram, OtherStatementsAreTheReference) {
-  Program program("other");
-  const IndexId i = program.index("i", 8);
-  const IndexId j = program.index("j", 12);
-  const IndexId v = program.index("v", 12);
-  const TensorId rows =
-      program.embedding("rows", program.input("tokens", {i}), program.weight("table", {v, j}));
-  const TensorId turned = program.transpose("turned", rows, {j, i});
-  program.reduce("largest", "reduce_max", turned, j);
-  program.reduce("total", "reduce_sum", turned, i);
-  program.softmax("shares", turned, j);
-  expect_reference(shard(program, {.splits = {{i, 2}, {j, 3}, {v, 4}}}));
+  const OtherStatements other;
+  expect_reference(shard(other.program, {.splits = {{other.i, 2}, {other.j, 3}, {other.v, 4}}}));
 }
 
 TEST(CpuProgram, CholeskyIsTheReference) {
