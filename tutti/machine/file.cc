@@ -63,6 +63,8 @@ void read_device(Fields& fields, MachineSpec& spec) {
   device.name = fields.text("name");
   device.kind = fields.text("kind");
   item.host = fields.text("host", "");
+  device.units =
+      static_cast<int>(fields.integer("units", {.fallback = 0, .least = 0, .most = kMostUnits}));
   device.slots =
       static_cast<int>(fields.integer("slots", {.fallback = 1, .least = 1, .most = kMostSlots}));
   item.memory_bytes = read_memory_bytes(fields);

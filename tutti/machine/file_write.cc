@@ -91,6 +91,7 @@ std::vector<Part> parts_of(const MachineSpec& spec) {
         .add("kind", device.kind)
         .add("host", item.host)
         .add("slots", device.slots, 1)
+        .add("units", device.units, 0)
         .add("memory_bytes", item.memory_bytes, kUnlimitedBytes)
         .add("uses_host_memory", item.uses_host_memory, false)
         .add("flops_per_s", device.flops_per_s, 0.0)

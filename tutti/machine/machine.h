@@ -46,7 +46,10 @@ struct Device {
   std::string kind;  // "cpu", "gpu", "fpga", or any word that given times and cost tables use
   HostId host{};
   MemoryId memory{};
-  int slots = 1;           // ops that may run at the same time
+  int slots = 1;  // ops that may run at the same time
+  // How much of the hardware it is, for runtimes that bind it: cores of a CPU, multiprocessors of a
+  // GPU. 0: a core for each slot, a whole GPU.
+  int units = 0;
   double flops_per_s = 0;  // peak, 32-bit floating point; 0: unknown
   std::vector<std::pair<std::string, double>> flops_per_s_by_dtype{};
   double bytes_per_s = 0;  // peak of its own memory; 0: unknown

@@ -78,6 +78,7 @@ class SpecChecker {
     }
     if (spec.host.empty()) spec.host = spec_.hosts[0].name;
     range(spec.line, "slots", device.slots, 1, kMostSlots);
+    range(spec.line, "units", device.units, 0, kMostUnits);
     range(spec.line, "copy_engines", spec.copy_engines, 0, 2);
     range(spec.line, "launch_overhead_ns", device.launch_overhead.count(), 0, kLongestLatencyNs);
     at_least_one_byte(spec.line, spec.memory_bytes);
@@ -174,6 +175,8 @@ void add_device(Fingerprint& print, const MachineSpec::DeviceSpec& spec) {
   print.add(device.kind);
   print.add(spec.host);
   print.add(device.slots);
+  // Only where they are given: machines that say nothing of them keep their fingerprints.
+  if (device.units > 0) print.add(device.units);
   print.add(device.flops_per_s);
   print.add(static_cast<uint64_t>(device.flops_per_s_by_dtype.size()));
   for (const auto& [dtype, flops_per_s] : device.flops_per_s_by_dtype) {

@@ -22,6 +22,7 @@ inline constexpr int kMostSwitches = 4096;
 inline constexpr int kMostLinks = 65536;
 inline constexpr int kMostLinksOfRoute = 32;
 inline constexpr int kMostSlots = 1024;
+inline constexpr int kMostUnits = 65536;
 inline constexpr int kMostCapacity = 1 << 20;
 inline constexpr int64_t kLongestLatencyNs = 3'600'000'000'000;  // one hour
 

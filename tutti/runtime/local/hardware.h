@@ -1,0 +1,59 @@
+// What the local engine needs of hardware, whatever it is: memories that hold values, slots that
+// run ops, and copiers between memories. runtime/local/cpu and runtime/local/cuda implement these;
+// the engine knows neither cores nor streams.
+
+#ifndef TUTTI_RUNTIME_LOCAL_HARDWARE_H_
+#define TUTTI_RUNTIME_LOCAL_HARDWARE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "tutti/base/result.h"
+#include "tutti/machine/machine.h"
+#include "tutti/runtime/local/op_table.h"
+
+namespace tutti {
+
+// One memory. Any thread may call it, several at once.
+class Store {
+ public:
+  virtual ~Store() = default;
+  // Null if there is no room. Aligned to at least 64 bytes; what it holds is undefined.
+  virtual void* allocate(int64_t bytes) = 0;
+  virtual void release(void* address, int64_t bytes) = 0;
+  // Between here and ordinary memory of this process, done on return.
+  virtual Result<void> write(void* to, const void* from, int64_t bytes) = 0;
+  virtual Result<void> read(void* to, const void* from, int64_t bytes) = 0;
+};
+
+// One slot of a device. All calls come from one thread, the slot's own, on which enter was called
+// first: it binds the thread to its cores or its GPU.
+class SlotRunner {
+ public:
+  virtual ~SlotRunner() = default;
+  virtual Result<void> enter() = 0;
+  // Runs the op and returns when it has ended. The call's part and lane are the runner's to fill.
+  virtual Result<void> run(const OpTable::Entry& entry, OpCall& call) = 0;
+};
+
+// Moves values over one hop of a route. All calls come from one thread, as with a slot.
+class Copier {
+ public:
+  virtual ~Copier() = default;
+  virtual Result<void> enter() = 0;
+  // Done on return. Addresses are in the stores at the hop's two ends.
+  virtual Result<void> copy(void* to, const void* from, int64_t bytes) = 0;
+};
+
+// Everything of one machine, bound to this host's cores and GPUs.
+class Hardware {
+ public:
+  virtual ~Hardware() = default;
+  virtual Store& store(MemoryId memory) = 0;
+  virtual std::unique_ptr<SlotRunner> slot(DeviceId device, int index) = 0;
+  virtual std::unique_ptr<Copier> copier(MemoryId from, MemoryId to) = 0;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_LOCAL_HARDWARE_H_

@@ -1,0 +1,63 @@
+// The embedded engine: runs a graph for real, in this process, on this host's cores and GPUs. There
+// are no barriers: a slot takes the ready op of least priority number placed on its device as soon
+// as it is free, transfers start as soon as their value exists, values are freed after their last
+// reader.
+//
+// A LocalRuntime keeps its threads and memory pools between runs, so that later runs find them
+// warm. One run at a time; any number of LocalRuntimes in a process.
+
+#ifndef TUTTI_RUNTIME_LOCAL_LOCAL_H_
+#define TUTTI_RUNTIME_LOCAL_LOCAL_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tutti/base/stop.h"
+#include "tutti/runtime/local/op_table.h"
+#include "tutti/runtime/runtime.h"
+
+namespace tutti {
+
+struct LocalOptions {
+  bool trace = true;              // record spans; without, the Trace has its makespan alone
+  bool bulk_synchronous = false;  // barriers between the graph's levels, for comparison
+  bool staged = true;  // between GPU memories through pinned host memory; false: directly
+  Stop stop{};         // asked between ops; a run that it ends fails with "cancelled"
+  // Fills a graph input, once for each run, in ordinary memory. Left out: zeros.
+  std::function<void(ValueId value, const Block& block)> input{};
+  // Values to keep for result() after the run. Left out: those that nobody reads.
+  std::vector<ValueId> keep{};
+  std::function<void(int64_t ended, int64_t ops)> progress{};  // called now and then
+};
+
+class LocalRuntime : public Runtime {
+ public:
+  // Binds the machine's devices to this host. Fails (invalid_input) with a sentence if it has not
+  // what they ask for (cores, a GPU, its SMs). Keeps a reference to the machine.
+  static Result<std::unique_ptr<LocalRuntime>> open(const Machine& machine, OpTable ops);
+  ~LocalRuntime() override;
+
+  void set_options(LocalOptions options);
+
+  // Fail (failed) with a sentence that names op and device if a kernel fails, (infeasible) if
+  // memory is short, and when stopped. Everything is given back in all cases.
+  Result<Trace> run(const Problem& problem, const Plan& plan) override;
+  Result<Trace> run_online(const Problem& problem, Policy& policy) override;
+
+  // What had happened when the last run failed.
+  const Trace& partial_trace() const;
+  // The bytes of a kept value of the last run.
+  Result<std::vector<std::byte>> result(ValueId value) const;
+  // The most bytes of values that the last run held in a memory at once.
+  int64_t high_water(MemoryId memory) const;
+
+ private:
+  class Engine;
+  explicit LocalRuntime(std::unique_ptr<Engine> engine);
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_LOCAL_LOCAL_H_
