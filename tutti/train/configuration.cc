@@ -77,9 +77,9 @@ Result<void> check_stage(const StageSettings& stage, int samples, bool drawn) {
 }  // namespace
 
 std::vector<std::string> configuration_names() {
-  return {"default",    "one-pass", "no-device-columns", "as-published", "select-only",
-          "place-only", "joint",    "every-step",        "narrow",       "placeto",
-          "gdp"};
+  return {"default",      "one-pass",    "no-device-columns", "published-view",
+          "as-published", "select-only", "place-only",        "joint",
+          "every-step",   "narrow",      "placeto",           "gdp"};
 }
 
 Result<Configuration> configuration(const ConfigurationRequest& request) {
@@ -93,13 +93,15 @@ Result<Configuration> configuration(const ConfigurationRequest& request) {
   const std::string& name = request.name;
   residual.marks = request.drawn ? 0 : kMarks;
   residual.one_pass = name == "one-pass";
-  residual.device_columns = name != "no-device-columns";
+  residual.device_columns = name != "no-device-columns" && name != "published-view";
+  if (name == "published-view") residual.estimate = Estimate::start_alone;
   if (name == "select-only") published.learned = PublishedShape::Learned::select;
   if (name == "place-only") published.learned = PublishedShape::Learned::place;
   if (name == "joint") published.learned = PublishedShape::Learned::joint;
   published.every_step = name == "every-step";
   if (name == "every-step" || name == "narrow") published.width = 32;  // wider: seconds an episode
-  if (name == "default" || name == "one-pass" || name == "no-device-columns") {
+  if (name == "default" || name == "one-pass" || name == "no-device-columns" ||
+      name == "published-view") {
     made.network = ResidualNetwork::fresh(residual, request.seed);
     add_default_stages(request, made.settings);
     return made;
@@ -123,7 +125,8 @@ Result<Configuration> configuration(const ConfigurationRequest& request) {
 Result<void> check_network(const TensorFile& file, const std::string& path,
                            const Configuration& configuration, const std::string& name) {
   // What configurations differ in, as the files tell it.
-  for (const char* key : {"network", "one_pass", "device_columns", "learned", "every_step"}) {
+  for (const char* key :
+       {"network", "one_pass", "device_columns", "start_alone", "learned", "every_step"}) {
     const std::string given = told(file, key);
     const std::string wanted = told(configuration.network, key);
     if (given == wanted) continue;

@@ -116,6 +116,7 @@ TensorFile ResidualNetwork::fresh(const ResidualShape& shape, uint64_t seed) {
                    {"device_columns", shape.device_columns ? "1" : "0"},
                    {"contention", shape.estimate == Estimate::with_contention ? "1" : "0"},
                    {"marks", std::to_string(shape.marks)}};
+  if (shape.estimate == Estimate::start_alone) file.metadata["start_alone"] = "1";
   uint64_t number = 0;
   for (const Part& part : parts_of(shape)) {
     Rng rng = Rng(seed).split(number++);
@@ -168,6 +169,11 @@ Result<ResidualShape> ResidualNetwork::shape_of(const TensorFile& file, const st
   shape.one_pass = one_pass == 1;
   shape.device_columns = device_columns == 1;
   shape.estimate = contention == 1 ? Estimate::with_contention : Estimate::without_contention;
+  if (file.metadata.contains("start_alone")) {
+    const auto start_alone = file.number("start_alone", 0, 1, path);
+    if (!start_alone) return start_alone.error();
+    if (*start_alone == 1) shape.estimate = Estimate::start_alone;
+  }
   return shape;
 }
 

@@ -81,7 +81,7 @@ void SceneFacts::static_columns(OpId op, DeviceId device, float* columns) const 
 }
 
 Scene::Scene(const SceneFacts& facts, Estimate estimate, double memory_share)
-    : facts_(facts), problem_(facts.problem()) {
+    : facts_(facts), problem_(facts.problem()), estimate_(estimate) {
   if (estimate == Estimate::with_contention) {
     contention_.emplace(problem_, memory_share);
   } else {
@@ -95,9 +95,13 @@ Scene::Scene(const SceneFacts& facts, Estimate estimate, double memory_share)
   }
 }
 
+Duration Scene::run_time(OpId op, DeviceId device) const {
+  return estimate_ == Estimate::start_alone ? Duration{0} : problem_.costs.run_time(op, device);
+}
+
 Duration Scene::finish_on(OpId op, DeviceId device) {
   if (contention_) return contention_->finish_on(op, device);
-  return draft_->earliest_start(op, device) + problem_.costs.run_time(op, device);
+  return draft_->earliest_start(op, device) + run_time(op, device);
 }
 
 void Scene::locate_operands(OpId op) {
@@ -166,7 +170,7 @@ void Scene::observe(OpId op, std::span<const DeviceId> devices, Columns columns,
     facts_.static_columns(op, device, row + kFirstStaticColumn);
     float* dynamic = row + kFirstDynamicColumn;
     const Duration free = state().free_at(device);
-    const double start = ns(finishes_[i] - problem_.costs.run_time(op, device));
+    const double start = ns(finishes_[i] - run_time(op, device));
     dynamic[0] = log_of(row[kSlack]);
     dynamic[1] = finishes_[i] == best ? 1.0F : 0.0F;
     dynamic[2] = log_of(ns(arrivals_[i] - soonest) / mean_unit);

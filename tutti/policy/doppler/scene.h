@@ -1,7 +1,7 @@
 // A Scene is a plan being made as the PLACE network sees it: for the op to be placed, a row of
 // numbers for each device, from what has been placed so far.
 //
-// Two estimates of time are at hand: with link contention (what a run on physical links does) and
+// Estimates of time are at hand with link contention (what a run on physical links does) and
 // without (what the released simulator does). One thread uses one scene.
 
 #ifndef TUTTI_POLICY_DOPPLER_SCENE_H_
@@ -29,7 +29,13 @@ inline constexpr int kDeviceFeatures = kFirstDynamicColumn + kDynamicColumns;
 inline constexpr int kLinkWaitColumn = kFirstDynamicColumn + 5;
 inline constexpr int kMemoryColumn = kFirstDynamicColumn + 10;
 
-enum class Estimate : uint8_t { with_contention, without_contention };
+enum class Estimate : uint8_t {
+  with_contention,
+  without_contention,
+  // Only when the op could start, without contention: as much as the published features tell of a
+  // device. For the ablation.
+  start_alone,
+};
 
 // What does not change from episode to episode. Keeps a reference to the problem.
 class SceneFacts {
@@ -76,6 +82,8 @@ class Scene {
   Plan to_plan() const { return contention_ ? contention_->to_plan() : draft_->to_plan(); }
 
  private:
+  // The run time as far as the estimate knows it.
+  Duration run_time(OpId op, DeviceId device) const;
   Duration finish_on(OpId op, DeviceId device);
   // The share of the operands' bytes that are, or were sent, where the device can read them.
   void locate_operands(OpId op);
@@ -84,6 +92,7 @@ class Scene {
 
   const SceneFacts& facts_;
   const Problem& problem_;
+  Estimate estimate_;
   std::optional<ContentionSchedule> contention_;
   std::optional<Draft> draft_;
   std::vector<double> load_ns_;  // by device
