@@ -28,7 +28,8 @@ void ProblemInputs::add_to(CLI::App& command, GraphArgument where) {
 void ProblemInputs::add_rest_to(CLI::App& command) {
   command
       .add_option("-m,--machine", machine,
-                  "Machine: a preset (tutti machine list), a machine file, this-host, or recorded "
+                  "Machine: a preset (tutti machine list), a machine file, this-host, "
+                  "this-host:4x2, or recorded "
                   "(WfFormat: the machines named in the graph file)")
       ->capture_default_str();
   command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");

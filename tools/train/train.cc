@@ -115,10 +115,11 @@ class Progress {
     fmt::print(
         stderr,
         "{}stage {}, {} episodes, {:.0f} per s: mean {:.4f} of earliest finish's, best {:.4f}, "
-        "label {:.4f}, match {:.1f} %, entropy {:.2f} and {:.2f}{}{}",
+        "label {:.4f}{}, entropy {:.2f} and {:.2f}{}{}",
         shows_progress() ? "\r\033[K" : "", report.stage + 1, report.episodes,
         static_cast<double>(report.episodes - first_.value_or(0)) / std::max(1e-3, seconds),
-        mean_ / count_, best_ / count_, report.label_ratio, 100 * report.match,
+        mean_ / count_, best_ / count_, report.label_ratio,
+        report.match ? fmt::format(", match {:.1f} %", 100 * *report.match) : "",
         report.step.select_entropy, report.step.place_entropy,
         report.greedy_ratio ? fmt::format(", greedy {:.4f}", *report.greedy_ratio) : "",
         report.greedy_ratio || !shows_progress() ? "\n" : "");

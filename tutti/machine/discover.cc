@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tutti/machine/facts.h"
 
@@ -17,6 +18,7 @@ constexpr double kFlopsPerCycle = 16;
 constexpr double kBytesPerSecondOfCore = 10e9;
 constexpr double kBytesPerSecondOfNode = 100e9;
 constexpr std::chrono::microseconds kTransferLatency{10};
+constexpr std::chrono::microseconds kCopyLatency{1};
 constexpr std::chrono::microseconds kGpuLaunchOverhead{10};
 constexpr std::chrono::microseconds kCpuLaunchOverhead{1};
 
@@ -37,6 +39,7 @@ MachineSpec describe_host(const HostFacts& facts) {
     spec.devices.push_back(
         {.device = {.name = nodes == 1 ? "cpu" : fmt::format("cpu{}", node),
                     .kind = "cpu",
+                    .units = cores,
                     .flops_per_s = cores * facts.hertz * kFlopsPerCycle,
                     .bytes_per_s = std::min(cores * kBytesPerSecondOfCore, kBytesPerSecondOfNode),
                     .launch_overhead = kCpuLaunchOverhead},
@@ -61,13 +64,58 @@ MachineSpec describe_host(const HostFacts& facts) {
   return spec;
 }
 
-Result<Machine> discover_machine() {
+MachineSpec describe_groups(const HostFacts& facts, int devices, int cores) {
+  MachineSpec spec{.name = fmt::format("this-host:{}x{}", devices, cores),
+                   .hosts = {{.name = "host", .memory_bytes = facts.memory_bytes}},
+                   .switches = {{.name = "memory",
+                                 .bytes_per_s = std::min(devices * kBytesPerSecondOfCore,
+                                                         kBytesPerSecondOfNode) /
+                                                2}}};  // a copy reads and writes
+  spec.links.push_back({.name = "host-memory", .ends = {"host", "memory"}});
+  for (int i = 0; i < devices; ++i) {
+    const std::string name = fmt::format("cpu{}", i);
+    spec.devices.push_back(
+        {.device = {.name = name,
+                    .kind = "cpu",
+                    .units = cores,
+                    .flops_per_s = cores * facts.hertz * kFlopsPerCycle,
+                    .bytes_per_s = std::min(cores * kBytesPerSecondOfCore, kBytesPerSecondOfNode),
+                    .launch_overhead = kCpuLaunchOverhead},
+         .memory_bytes = std::max<int64_t>(1, facts.memory_bytes / (devices + 1))});
+    spec.links.push_back({.name = name + "-memory",
+                          .ends = {name, "memory"},
+                          .latency = kCopyLatency,
+                          .bytes_per_s = kBytesPerSecondOfCore / 2});
+  }
+  return spec;
+}
+
+namespace {
+
+HostFacts this_host() {
   const std::string root;
-  return Machine::build(
-      describe_host({.cores_by_numa_node = cores_by_numa_node(),
-                     .hertz = nominal_hertz(root),
-                     .memory_bytes = std::min(physical_memory_bytes(), cgroup_memory_limit(root)),
-                     .gpus = cuda_gpus(root)}));
+  return {.cores_by_numa_node = cores_by_numa_node(),
+          .hertz = nominal_hertz(root),
+          .memory_bytes = std::min(physical_memory_bytes(), cgroup_memory_limit(root)),
+          .gpus = cuda_gpus(root)};
+}
+
+}  // namespace
+
+Result<Machine> discover_machine() {
+  return Machine::build(describe_host(this_host()));
+}
+
+Result<Machine> discover_groups(int devices, int cores) {
+  const HostFacts facts = this_host();
+  const int there =
+      std::accumulate(facts.cores_by_numa_node.begin(), facts.cores_by_numa_node.end(), 0);
+  if (devices * cores > there) {
+    return invalid_input(
+        fmt::format("this-host:{}x{} takes {} cores, and this host has {}; ask for fewer", devices,
+                    cores, devices * cores, there));
+  }
+  return Machine::build(describe_groups(facts, devices, cores));
 }
 
 }  // namespace tutti

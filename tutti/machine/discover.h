@@ -11,6 +11,11 @@ namespace tutti {
 
 Result<Machine> discover_machine();
 
+// The host's cores alone, as `devices` CPU devices of `cores` cores with a memory of their own
+// each: a machine of several devices on any host. Fails (invalid_input) if the host has fewer
+// cores.
+Result<Machine> discover_groups(int devices, int cores);
+
 }  // namespace tutti
 
 #endif  // TUTTI_MACHINE_DISCOVER_H_

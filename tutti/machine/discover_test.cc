@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tutti/machine/facts.h"
+#include "tutti/machine/preset.h"
 #include "tutti/machine/testing.h"
 
 namespace tutti {
@@ -125,6 +126,30 @@ TEST(Discover, FindsAtLeastOneDeviceHere) {
 
 TEST(Discover, SaysTheSameEveryTime) {
   EXPECT_EQ(discover_machine()->fingerprint(), discover_machine()->fingerprint());
+}
+
+TEST(Discover, CoresCanBeDevicesOfTheirOwn) {
+  const HostFacts facts{.cores_by_numa_node = {8}, .hertz = 2e9, .memory_bytes = int64_t{5} << 30};
+  const auto machine = Machine::build(describe_groups(facts, 4, 2));
+  ASSERT_TRUE(machine) << machine.error().message;
+  ASSERT_EQ(machine->size(), 4);
+  EXPECT_EQ(machine->device(DeviceId{3}).units, 2);
+  EXPECT_NE(machine->memory_of(DeviceId{0}), machine->memory_of(DeviceId{1}));
+  EXPECT_EQ(machine->memory(machine->memory_of(DeviceId{0})).capacity_bytes, int64_t{1} << 30);
+  EXPECT_EQ(machine->route(MemoryId{0}, machine->memory_of(DeviceId{1}))->hops.size(), 1u);
+}
+
+TEST(Discover, RefusesMoreCoresThanThereAre) {
+  const auto machine = load_machine("this-host:1024x1024");
+  ASSERT_FALSE(machine);
+  EXPECT_NE(machine.error().message.find("ask for fewer"), std::string::npos);
+  for (const char* name :
+       {"this-host:", "this-host:4", "this-host:0x1", "this-host:2x2x", "this-host:x1"}) {
+    const auto spelt = load_machine(name);
+    ASSERT_FALSE(spelt);
+    EXPECT_NE(spelt.error().message.find("devices x cores"), std::string::npos) << name;
+  }
+  EXPECT_TRUE(load_machine("this-host:1x1"));
 }
 
 }  // namespace

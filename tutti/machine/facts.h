@@ -54,6 +54,10 @@ std::vector<GpuFacts> cuda_gpus(const std::string& root);
 // to the host.
 MachineSpec describe_host(const HostFacts& facts);
 
+// The cores alone, as so many equal devices of so many cores, each with its share of the memory for
+// its own. What goes from one to another is a copy, and copies share what the memory gives.
+MachineSpec describe_groups(const HostFacts& facts, int devices, int cores);
+
 }  // namespace tutti
 
 #endif  // TUTTI_MACHINE_FACTS_H_

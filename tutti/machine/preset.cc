@@ -8,6 +8,7 @@
 #include "tutti/base/source.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/file.h"
+#include "tutti/machine/spec.h"
 
 namespace tutti {
 namespace {
@@ -282,6 +283,31 @@ bool is_preset(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kThisHost = "this-host";
+
+// "this-host:4x2".
+Result<Machine> load_groups(const std::string& name) {
+  const char* begin = name.data() + kThisHost.size() + 1;
+  const char* end = name.data() + name.size();
+  int devices = 0;
+  int cores = 0;
+  const auto first = std::from_chars(begin, end, devices);
+  bool good = first.ec == std::errc() && first.ptr != end && *first.ptr == 'x';
+  if (good) {
+    const auto second = std::from_chars(first.ptr + 1, end, cores);
+    good = second.ec == std::errc() && second.ptr == end;
+  }
+  if (!good || devices < 1 || cores < 1 || devices > kMostSlots || cores > kMostSlots) {
+    return invalid_input(fmt::format("machine '{}': after {}: come devices x cores, such as {}:2x1",
+                                     name, kThisHost, kThisHost));
+  }
+  return discover_groups(devices, cores);
+}
+
+}  // namespace
+
 std::vector<Preset> machine_presets() {
   std::vector<Preset> presets = {
       {"uniform-N", "N equal devices (1 to 1024) whose transfers never meet"}};
@@ -300,7 +326,8 @@ Result<Machine> make_preset(std::string_view name) {
 }
 
 Result<Machine> load_machine(const std::string& name_or_path) {
-  if (name_or_path == "this-host") return discover_machine();
+  if (name_or_path == kThisHost) return discover_machine();
+  if (name_or_path.starts_with("this-host:")) return load_groups(name_or_path);
   if (is_preset(name_or_path)) return make_preset(name_or_path);
   auto source = Source::open(name_or_path);
   if (!source) {

@@ -21,7 +21,8 @@ std::vector<Preset> machine_presets();
 // Fails if no preset has that name; the sentence lists those there are.
 Result<Machine> make_preset(std::string_view name);
 
-// A preset's name, "this-host", or a machine file.
+// A preset's name, "this-host", "this-host:4x2" (its cores as four devices of two), or a machine
+// file.
 Result<Machine> load_machine(const std::string& name_or_path);
 
 }  // namespace tutti

@@ -404,8 +404,9 @@ class DopplerTrainer : public Trainer {
     report.mean_ratio /= problems;
     report.best_ratio /= problems;
     report.label_ratio /= problems;
-    report.match =
-        static_cast<double>(matched) / static_cast<double>(std::max<int64_t>(1, decisions));
+    if (decisions > 0) {
+      report.match = static_cast<double>(matched) / static_cast<double>(decisions);
+    }
     return report;
   }
 

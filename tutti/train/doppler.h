@@ -78,7 +78,9 @@ struct UpdateReport {
   double mean_ratio = 0;   // of an episode
   double best_ratio = 0;   // of the best one
   double label_ratio = 0;  // of the label
-  double match = 0;        // share of decisions in which the network's first choice was right
+  // Share of decisions in which the network's first choice was right; none without a teacher or
+  // label.
+  std::optional<double> match{};
   StepResult step{};
   std::optional<double> greedy_ratio{};  // of the greedy plan, if it was judged: geometric mean
 };

@@ -1,11 +1,15 @@
 #include "tutti/train/run.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
@@ -24,7 +28,8 @@ std::string log_line(const UpdateReport& report, double seconds) {
   json.open_object().field("update", report.update).field("episodes", report.episodes);
   json.field("stage", report.stage).field("seconds", seconds);
   json.field("mean_ratio", report.mean_ratio).field("best_ratio", report.best_ratio);
-  json.field("label_ratio", report.label_ratio).field("match", report.match);
+  json.field("label_ratio", report.label_ratio);
+  if (report.match) json.field("match", *report.match);
   json.field("loss", report.step.loss).field("select_entropy", report.step.select_entropy);
   json.field("place_entropy", report.step.place_entropy);
   json.field("gradient_norm", report.step.gradient_norm);
@@ -109,14 +114,42 @@ Result<TensorFile> last_state(const TensorFile& start, const std::string& path,
   return read;
 }
 
-// Makes the folder and writes what will be written, so that a run does not fail at its end.
+// Holds a folder for one run: two that write the same files would spoil both. The kernel lets go of
+// it when the process ends, however that comes.
+class FolderLock {
+ public:
+  FolderLock() = default;
+  FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock() {
+    if (file_ >= 0) close(file_);
+  }
+
+  // Makes the folder if there is none.
+  static Result<FolderLock> take(const std::string& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+      return invalid_input(
+          fmt::format("the folder {} cannot be made: {}", folder, error.message()));
+    }
+    FolderLock lock;
+    lock.file_ = open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (lock.file_ < 0) return invalid_input(fmt::format("{} cannot be written to", folder));
+    if (flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+    return invalid_input(
+        fmt::format("{}: another training run is at work in this folder; wait for it, or name "
+                    "another folder",
+                    folder));
+  }
+
+ private:
+  int file_ = -1;
+};
+
+// Writes what will be written, so that a run does not fail at its end.
 Result<void> try_files(const Trainer& trainer, const std::string& folder,
                        const std::string& settings, const std::string& log_path) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return invalid_input(fmt::format("the folder {} cannot be made: {}", folder, error.message()));
-  }
   if (auto done = shorten_log(log_path, trainer.updates()); !done) return done;
   return save(trainer, folder, settings);
 }
@@ -165,6 +198,8 @@ Result<RunEnd> train_in_folder(const TensorFile& start, const std::string& path,
                                const RunSettings& run) {
   const std::string text = settings_to_text(start, settings, worlds);
   const std::string log_path = run.folder + "/log.jsonl";
+  const Result<FolderLock> lock = FolderLock::take(run.folder);
+  if (!lock) return lock.error();
   const bool begun = is_there(checkpoint_in(run.folder));
   const Result<TensorFile> state = last_state(start, path, run.folder, text);
   if (!state) return state.error();
