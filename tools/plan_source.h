@@ -1,0 +1,33 @@
+// Where a command that runs something has its plan from: a file, or a policy that makes one.
+
+#ifndef TUTTI_TOOLS_PLAN_SOURCE_H_
+#define TUTTI_TOOLS_PLAN_SOURCE_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tools/inputs.h"
+#include "tools/search_options.h"
+#include "tutti/policy/registry.h"
+
+namespace tutti {
+
+struct PlanSource {
+  std::string plan;    // a file
+  std::string policy;  // by name; neither: auto
+  bool online = false;
+  SearchOptions search;
+
+  void add_to(CLI::App& command);
+  // Fails (invalid_input) on flags that contradict each other.
+  Result<void> check() const;
+  // Requires that it is not online.
+  Result<Plan> get(const Problem& problem, const ModelOptions& model,
+                   const CommonOptions& common) const;
+  // Requires that it is online. Fails (invalid_input) if the policy cannot be asked during a run.
+  Result<const PolicyEntry*> online_policy() const;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_PLAN_SOURCE_H_
