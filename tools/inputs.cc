@@ -148,6 +148,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = *noise};
     spec.transfer_noise = spec.run_time_noise;
     spec.kind_noise.clear();
+    spec.ignore_spreads = true;
   }
   Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -37,7 +38,7 @@ class CostsBuilder {
     add_up_run_times(parts, into);
     gather_given_transfers();
     gather_kind_pairs();
-    keep_noise(parts);
+    keep_noise(parts, into);
     if (Result<void> sane = check_run_times(); !sane) return sane.error();
     compute_fingerprint();
     return std::move(costs_);
@@ -72,7 +73,7 @@ class CostsBuilder {
     costs_.run_times_.assign(static_cast<size_t>(graph_.size()) * costs_.classes_, kNever);
     for (size_t column = 0; column < costs_.classes_; ++column) {
       const Device& device = machine_.device(examples_[column]);
-      const KindCosts kind_costs(graph_, device, spec_);
+      KindCosts kind_costs(graph_, device, spec_);
       const auto* given = graph_.run_time_column(graph_.device_kind_index(device.kind));
       const auto* given_all = graph_.run_time_column(-1);
       if (graph_.device_kind_index(device.kind) < 0) given = nullptr;
@@ -82,7 +83,11 @@ class CostsBuilder {
           if (given != nullptr) time = (*given)[op.index];
           if (time.count() < 0 && given_all != nullptr) time = (*given_all)[op.index];
         }
-        if (time.count() < 0) time = kind_costs.run_time(op);
+        if (time.count() < 0) {
+          const KindCosts::Cost cost = kind_costs.cost(op);
+          time = cost.run_time;
+          if (cost.spread && !spec_.ignore_spreads) give_noise(op, column, *cost.spread);
+        }
         costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column] = time;
       }
     }
@@ -97,6 +102,28 @@ class CostsBuilder {
       const Duration part = parts.run_times_[i];
       sum = sum >= kNever || part >= kNever ? kNever : sum + part;
     }
+  }
+
+  // Log-normal noise of that spread, to two digits, so that there are only so many.
+  void give_noise(OpId op, size_t column, double spread) {
+    const double step = std::pow(10, std::floor(std::log10(std::clamp(spread, 1e-4, 10.0))) - 1);
+    const auto units = static_cast<int64_t>(std::llround(std::clamp(spread, 0.0, 10.0) / step));
+    const NoiseSpec spec{.model = NoiseSpec::Model::log_normal,
+                         .spread = static_cast<double>(units) * step};
+    const auto [number, is_new] =
+        own_numbers_.try_emplace(spec.spread, static_cast<int16_t>(own_noises_.size()));
+    if (is_new) own_noises_.emplace_back(spec);
+    if (costs_.own_noise_.empty()) {
+      costs_.own_noise_.assign(static_cast<size_t>(graph_.size()) * costs_.classes_, -1);
+    }
+    costs_.own_noise_[static_cast<size_t>(op.index) * costs_.classes_ + column] = number->second;
+  }
+
+  // Those of single ops come behind those of kinds.
+  void add_own_noises() {
+    const auto before = static_cast<int16_t>(costs_.noises_.size());
+    for (int16_t& own : costs_.own_noise_) own = own < 0 ? own : static_cast<int16_t>(own + before);
+    costs_.noises_.insert(costs_.noises_.end(), own_noises_.begin(), own_noises_.end());
   }
 
   void gather_given_transfers() {
@@ -173,11 +200,12 @@ class CostsBuilder {
           static_cast<int>(costs_.noises_.size());
       costs_.noises_.emplace_back(entry.noise);
     }
+    add_own_noises();
     costs_.has_noise_ = std::any_of(costs_.noises_.begin(), costs_.noises_.end(),
                                     [](const Noise& noise) { return !noise.none(); });
   }
 
-  void keep_noise(const Costs& parts) {
+  void keep_noise(const Costs& parts, std::span<const int32_t> into) {
     costs_.noises_ = parts.noises_;
     costs_.has_noise_ = parts.has_noise_;
     std::unordered_map<std::string_view, int> noise_of;
@@ -186,6 +214,29 @@ class CostsBuilder {
     }
     for (const std::string& kind : graph_.op_kinds()) {
       costs_.kind_noise_.push_back(noise_of.at(kind));
+    }
+    add_up_own_noise(parts, into);
+    add_own_noises();
+  }
+
+  // Variances of independent parts add up.
+  void add_up_own_noise(const Costs& parts, std::span<const int32_t> into) {
+    if (parts.own_noise_.empty()) return;
+    std::vector<double> variances(costs_.run_times_.size(), 0);
+    for (size_t i = 0; i < parts.run_times_.size(); ++i) {
+      if (parts.run_times_[i] >= kNever) continue;
+      const OpId op{static_cast<int32_t>(i / costs_.classes_)};
+      const size_t column = i % costs_.classes_;
+      const double deviation = static_cast<double>(parts.run_times_[i].count()) *
+                               parts.noise_of(op, static_cast<int>(column)).spec().spread;
+      variances[static_cast<size_t>(into[i / costs_.classes_]) * costs_.classes_ + column] +=
+          deviation * deviation;
+    }
+    for (size_t i = 0; i < variances.size(); ++i) {
+      const Duration mean = costs_.run_times_[i];
+      if (mean >= kNever || mean.count() == 0) continue;
+      give_noise(OpId{static_cast<int32_t>(i / costs_.classes_)}, i % costs_.classes_,
+                 std::sqrt(variances[i]) / static_cast<double>(mean.count()));
     }
   }
 
@@ -223,6 +274,7 @@ class CostsBuilder {
       print.add(noise.spec().spread);
       print.add(noise.spec().freedom);
     }
+    for (const int16_t own : costs_.own_noise_) print.add(int32_t{own});
     costs_.fingerprint_ = print.value();
   }
 
@@ -232,6 +284,8 @@ class CostsBuilder {
   Costs costs_;
   std::vector<DeviceId> examples_;  // one device of each class
   std::vector<std::string> kinds_;  // of device, in order of appearance
+  std::vector<Noise> own_noises_;   // of single ops, each spread once
+  std::map<double, int16_t> own_numbers_;
 };
 
 Result<Costs> Costs::build(const Graph& graph, const Machine& machine, const CostSpec& spec) {
@@ -250,6 +304,18 @@ double Costs::mean_run_time_ns(OpId op) const {
     const Duration time = run_time(op, device);
     if (time >= kNever) continue;
     sum += static_cast<double>(time.count());
+    ++count;
+  }
+  return sum / count;
+}
+
+double Costs::mean_spread(OpId op) const {
+  if (own_noise_.empty()) return noise_of(op, 0).spec().spread;
+  double sum = 0;
+  int count = 0;
+  for (int column = 0; column < device_class_count(); ++column) {
+    if (run_times_[static_cast<size_t>(op.index) * classes_ + column] >= kNever) continue;
+    sum += noise_of(op, column).spec().spread;
     ++count;
   }
   return sum / count;

@@ -1,9 +1,9 @@
 // Costs say how long each op takes on each device and each value on each route, and how sure we
 // are. Every cost is a distribution: a mean, and Noise around it.
 //
-// A run time is, in this order: given with the op, in the cost table (kind x device kind,
-// optionally by size), or the roofline of flops and bytes against the device's rates. A device for
-// which none of the three exists cannot run the op.
+// A run time is, in this order: given with the op, in the cost table (kind x device kind: constant,
+// by size, or measured points), or the roofline of flops and bytes against the device's rates. A
+// device for which none of the three exists cannot run the op.
 //
 // Costs are worked out once for a graph and a machine and are immutable after that.
 
@@ -19,6 +19,7 @@
 #include "tutti/base/result.h"
 #include "tutti/base/time.h"
 #include "tutti/costs/noise.h"
+#include "tutti/costs/surface.h"
 #include "tutti/graph/graph.h"
 #include "tutti/machine/machine.h"
 
@@ -31,7 +32,10 @@ struct CostSpec {
     std::string device_kind;  // empty: every kind of device
     // (size, time) by ascending size; one pair of size 0 is a constant. Between sizes the time is
     // interpolated, beyond the ends it is scaled in proportion to size.
-    std::vector<std::pair<double, double>> time_ns_by_size;
+    std::vector<std::pair<double, double>> time_ns_by_size{};
+    // Or what was measured, and how it spreads; see surface.h. Of all rows with points for one kind
+    // and device kind together at most kMostPoints.
+    std::vector<MeasuredPoint> points{};
   };
   struct Efficiency {
     std::string kind;
@@ -44,12 +48,33 @@ struct CostSpec {
     NoiseSpec noise;
   };
 
+  // Where measured points come from.
+  struct Calibration {
+    std::string machine{};
+    uint64_t machine_fingerprint = 0;
+    std::vector<uint64_t> graphs{};    // fingerprints of those that were run to measure
+    std::vector<std::string> drift{};  // what changed while it was measured, a sentence each
+  };
+  // How well the simulator foretold real runs with these costs, on graphs that they were not
+  // measured on. Of several graphs: means.
+  struct Validation {
+    int graphs = 0;
+    int plans = 0;
+    double rank_correlation = 0;  // Spearman's, of simulated and real makespans
+    double rank_correlation_better_half = 0;
+    double mean_error = 0;   // |simulated - real| / real
+    double top1_regret = 0;  // of the plan that the simulator liked best, over the really best
+  };
+
   std::vector<RunTime> run_times;
   std::vector<Efficiency> efficiencies;
   NoiseSpec run_time_noise;
   NoiseSpec transfer_noise;
   std::vector<KindNoise> kind_noise;
   bool ignore_given_times = false;
+  bool ignore_spreads = false;  // of measured points; all run times then have the noise above
+  std::optional<Calibration> calibration{};
+  std::optional<Validation> validation{};
 };
 
 class Costs {
@@ -103,9 +128,12 @@ class Costs {
   // Over all pairs of different devices: no transfer of that edge is quicker.
   Duration least_transfer_time(EdgeId edge) const;
 
-  const Noise& run_time_noise(OpId op) const {
-    return noises_[static_cast<size_t>(kind_noise_[graph_->op_kind(op).index])];
+  // Measured points have a spread of their own; all other run times have the kind's.
+  const Noise& run_time_noise(OpId op, DeviceId device) const {
+    return noise_of(op, device_class(device));
   }
+  // The spread of the op's noise; where devices differ, the mean over those that can run it.
+  double mean_spread(OpId op) const;
   const Noise& transfer_noise() const { return noises_[0]; }
   bool has_noise() const { return has_noise_; }
 
@@ -116,6 +144,12 @@ class Costs {
  private:
   friend class CostsBuilder;
 
+  const Noise& noise_of(OpId op, int device_class) const {
+    const int own = own_noise_.empty()
+                        ? -1
+                        : own_noise_[static_cast<size_t>(op.index) * classes_ + device_class];
+    return noises_[static_cast<size_t>(own < 0 ? kind_noise_[graph_->op_kind(op).index] : own)];
+  }
   Duration route_time(MemoryId from, MemoryId to, int64_t bytes) const;
   std::optional<Duration> given_between(EdgeId edge, int from_kind, int to_kind) const;
 
@@ -142,6 +176,7 @@ class Costs {
   bool some_share_memory_ = false;  // some two devices exchange values at no cost
   std::vector<Noise> noises_;
   std::vector<int> kind_noise_;
+  std::vector<int16_t> own_noise_;  // [op][class]; -1: as the kind has it; empty: all as the kind
   bool has_noise_ = false;
   uint64_t fingerprint_ = 0;
 };

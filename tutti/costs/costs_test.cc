@@ -69,8 +69,8 @@ TEST(Costs, AddUpWhenOpsAreGatheredOnTheDevicesThatCanRunThemAll) {
   EXPECT_EQ(costs.run_time(OpId{1}, DeviceId{1}), Duration(12));
   EXPECT_EQ(costs.run_time(OpId{1}, DeviceId{2}), Duration(12));
   EXPECT_FALSE(costs.can_run(OpId{1}, DeviceId{0}));
-  EXPECT_EQ(costs.run_time_noise(OpId{0}).spec().spread, 0);
-  EXPECT_EQ(costs.run_time_noise(OpId{1}).spec().spread, 0.3);
+  EXPECT_EQ(costs.run_time_noise(OpId{0}, DeviceId{1}).spec().spread, 0);
+  EXPECT_EQ(costs.run_time_noise(OpId{1}, DeviceId{1}).spec().spread, 0.3);
 }
 
 TEST(Costs, InterpolatesTheTableBetweenSizesAndScalesBeyondThem) {

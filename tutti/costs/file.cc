@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 
 #include "tutti/base/document.h"
 #include "tutti/base/fields.h"
@@ -11,6 +13,7 @@ namespace tutti {
 namespace {
 
 constexpr double kLongest = static_cast<double>(kLongestTimeNs);
+constexpr double kMostWork = 1e30;  // flops, bytes or runs
 
 NoiseSpec read_noise(Fields& above, const std::string& file, const char* key) {
   NoiseSpec noise;
@@ -28,6 +31,32 @@ NoiseSpec read_noise(Fields& above, const std::string& file, const char* key) {
   return noise;
 }
 
+MeasuredPoint read_point(const Document& item, const std::string& variant, Fields& fields) {
+  MeasuredPoint point{.work = {.variant = variant}};
+  if (item.kind != Document::Kind::array || item.items.size() != 6) {
+    fields.fail_at(item,
+                   "\"points\" must be a list of [flops, read_bytes, written_bytes, time_ns, "
+                   "spread, count]");
+    return point;
+  }
+  struct Column {
+    const char* name;
+    double* into;
+    Fields::Real rule;
+  };
+  const Column columns[] = {{"flops", &point.work.flops, {.most = kMostWork}},
+                            {"read_bytes", &point.work.read_bytes, {.most = kMostWork}},
+                            {"written_bytes", &point.work.written_bytes, {.most = kMostWork}},
+                            {"time_ns", &point.time_ns, {.least = 1e-3, .most = kLongest}},
+                            {"spread", &point.spread, {.most = 10}},
+                            {"count", &point.count, {.least = 1, .most = kMostWork}}};
+  for (size_t i = 0; i < 6; ++i) {
+    *columns[i].into = fields.as_number(item.items[i], columns[i].name, columns[i].rule)
+                           .value_or(columns[i].rule.least);
+  }
+  return point;
+}
+
 CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::string& file) {
   CostSpec::RunTime row;
   Fields fields(item, file, "run_time");
@@ -35,9 +64,15 @@ CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::
   row.device_kind = fields.text("device_kind", "");
   const Document* constant = fields.entry("time_ns");
   const std::vector<Document>& sizes = fields.items("time_ns_by_size");
-  if ((constant != nullptr) == !sizes.empty()) {
-    fields.fail("run_time needs either \"time_ns\" or a \"time_ns_by_size\" that is not empty");
+  const std::vector<Document>& points = fields.items("points");
+  const std::string variant = fields.text("variant", "");
+  if ((constant != nullptr) + !sizes.empty() + !points.empty() != 1) {
+    fields.fail(
+        "run_time needs either \"time_ns\", or a \"time_ns_by_size\" or \"points\" that is not "
+        "empty");
   }
+  if (!variant.empty() && points.empty()) fields.fail("\"variant\" is for \"points\" alone");
+  for (const Document& point : points) row.points.push_back(read_point(point, variant, fields));
   if (constant != nullptr) {
     row.time_ns_by_size.emplace_back(
         0, fields.as_number(*constant, "time_ns", {.most = kLongest}).value_or(0));
@@ -72,6 +107,60 @@ CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const 
   return row;
 }
 
+uint64_t read_fingerprint(const std::string& text, Fields& fields) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, 16);
+  if (error != std::errc{} || rest != end || text.size() != 16) {
+    fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
+  }
+  return number;
+}
+
+std::optional<CostSpec::Calibration> read_calibration(Fields& above, const std::string& file) {
+  const Document* entry = above.entry("calibration");
+  if (entry == nullptr) return std::nullopt;
+  Fields fields(*entry, file, "calibration");
+  CostSpec::Calibration calibration;
+  calibration.machine = fields.text("machine", "");
+  calibration.machine_fingerprint =
+      read_fingerprint(fields.text("machine_fingerprint", "0000000000000000"), fields);
+  for (const std::string& text : fields.texts("graphs")) {
+    calibration.graphs.push_back(read_fingerprint(text, fields));
+  }
+  calibration.drift = fields.texts("drift");
+  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  return calibration;
+}
+
+std::optional<CostSpec::Validation> read_validation(Fields& above, const std::string& file) {
+  const Document* entry = above.entry("validation");
+  if (entry == nullptr) return std::nullopt;
+  Fields fields(*entry, file, "validation");
+  constexpr int kMany = 1'000'000'000;
+  const CostSpec::Validation validation{
+      .graphs = static_cast<int>(fields.integer("graphs", {.most = kMany})),
+      .plans = static_cast<int>(fields.integer("plans", {.most = kMany})),
+      .rank_correlation = fields.number("rank_correlation", {.least = -1, .most = 1}),
+      .rank_correlation_better_half =
+          fields.number("rank_correlation_better_half", {.least = -1, .most = 1}),
+      .mean_error = fields.number("mean_error", {}),
+      .top1_regret = fields.number("top1_regret", {})};
+  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  return validation;
+}
+
+void check_point_counts(const CostSpec& spec, Fields& fields) {
+  std::map<std::pair<std::string, std::string>, size_t> counts;
+  for (const CostSpec::RunTime& row : spec.run_times) {
+    size_t& count = counts[{row.kind, row.device_kind}];
+    count += row.points.size();
+    if (count <= kMostPoints) continue;
+    fields.fail(fmt::format("there are more than {} points for kind '{}' on device kind '{}'",
+                            kMostPoints, row.kind, row.device_kind));
+  }
+}
+
 }  // namespace
 
 Result<CostSpec> read_costs(Source& source) {
@@ -98,6 +187,9 @@ Result<CostSpec> read_costs(Source& source) {
     if (Result<void> done = entry.done(); !done) fields.fail_with(done.error());
     spec.kind_noise.push_back(row);
   }
+  spec.calibration = read_calibration(fields, file);
+  spec.validation = read_validation(fields, file);
+  check_point_counts(spec, fields);
   if (Result<void> done = fields.done(); !done) return done.error();
   return spec;
 }

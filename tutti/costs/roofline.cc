@@ -17,6 +17,16 @@ const Entry* best_row(const std::vector<Entry>& rows, std::string_view kind,
   return best;
 }
 
+// All points for that kind and the row's kind of device. Rows of several variants are one surface.
+std::unique_ptr<Surface> surface_of(const CostSpec& spec, const CostSpec::RunTime& best) {
+  std::vector<MeasuredPoint> points;
+  for (const CostSpec::RunTime& row : spec.run_times) {
+    if (row.kind != best.kind || row.device_kind != best.device_kind) continue;
+    points.insert(points.end(), row.points.begin(), row.points.end());
+  }
+  return std::make_unique<Surface>(std::move(points));
+}
+
 Duration bounded(double ns) {
   return ns > static_cast<double>(kLongestTimeNs) ? Duration(kLongestTimeNs) : nanoseconds_of(ns);
 }
@@ -28,13 +38,16 @@ KindCosts::KindCosts(const Graph& graph, const Device& device, const CostSpec& s
   for (const std::string& kind : graph.op_kinds()) {
     Row row;
     row.table = best_row(spec.run_times, kind, device.kind);
+    if (row.table != nullptr && !row.table->points.empty()) {
+      row.surface = surface_of(spec, *row.table);
+    }
     row.overhead_ns = static_cast<double>(device.launch_overhead.count());
     const CostSpec::Efficiency* efficiency = best_row(spec.efficiencies, kind, device.kind);
     if (efficiency != nullptr) {
       row.efficiency = efficiency->efficiency;
       row.overhead_ns = efficiency->launch_overhead_ns.value_or(row.overhead_ns);
     }
-    rows_.push_back(row);
+    rows_.push_back(std::move(row));
   }
 }
 
@@ -55,19 +68,24 @@ double KindCosts::peak_flops_per_s(OpId op) const {
   return device_.flops_per_s;
 }
 
-Duration KindCosts::run_time(OpId op) const {
-  const Row& row = rows_[static_cast<size_t>(graph_.op_kind(op).index)];
+KindCosts::Cost KindCosts::cost(OpId op) {
+  Row& row = rows_[static_cast<size_t>(graph_.op_kind(op).index)];
   const double flops = graph_.flops(op);
+  if (row.surface != nullptr) {
+    const auto [known, is_new] = row.known.try_emplace(work_of(graph_, op));
+    if (is_new) known->second = row.surface->at(known->first);
+    return {bounded(known->second.time_ns), known->second.spread};
+  }
   if (row.table != nullptr) {
-    return bounded(interpolate_ns(*row.table, flops > 0 ? flops : touched_bytes(op)));
+    return {bounded(interpolate_ns(*row.table, flops > 0 ? flops : touched_bytes(op)))};
   }
   const double peak = peak_flops_per_s(op);
-  if (flops > 0 && peak <= 0) return kNever;
+  if (flops > 0 && peak <= 0) return {kNever};
   // A device that states no rates at all says nothing about ops that come without times.
-  if (peak <= 0 && device_.bytes_per_s <= 0) return kNever;
+  if (peak <= 0 && device_.bytes_per_s <= 0) return {kNever};
   double seconds = flops > 0 ? flops / peak : 0;
   if (device_.bytes_per_s > 0) seconds = std::max(seconds, touched_bytes(op) / device_.bytes_per_s);
-  return bounded(row.overhead_ns + seconds / row.efficiency * 1e9);
+  return {bounded(row.overhead_ns + seconds / row.efficiency * 1e9)};
 }
 
 double interpolate_ns(const CostSpec::RunTime& row, double size) {

@@ -1,14 +1,19 @@
 // The run time of ops that come without one: from the cost table where it has a row for the op's
-// kind, else from the roofline of the device (Williams, Waterman, Patterson; CACM 2009):
+// kind (a constant, a table by size, or measured points, which are a Surface), else from the
+// roofline of the device (Williams, Waterman, Patterson; CACM 2009):
 //
 //   overhead + max(flops / peak flop rate, bytes touched / peak byte rate) / efficiency
 
 #ifndef TUTTI_COSTS_ROOFLINE_H_
 #define TUTTI_COSTS_ROOFLINE_H_
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "tutti/costs/costs.h"
+#include "tutti/costs/surface.h"
 
 namespace tutti {
 
@@ -18,13 +23,19 @@ class KindCosts {
   // Keeps references to all three.
   KindCosts(const Graph& graph, const Device& device, const CostSpec& spec);
 
+  struct Cost {
+    Duration run_time;
+    std::optional<double> spread{};  // of measured points
+  };
   // kNever where neither table nor rates say anything. An op with neither flops nor bytes takes the
-  // overhead alone.
-  Duration run_time(OpId op) const;
+  // overhead alone. For one thread: what points say of a work is kept for the next op like it.
+  Cost cost(OpId op);
 
  private:
   struct Row {
     const CostSpec::RunTime* table = nullptr;
+    std::unique_ptr<Surface> surface{};
+    std::map<Work, Surface::Estimate> known{};
     double efficiency = 1;
     double overhead_ns = 0;
   };

@@ -27,7 +27,7 @@ void check_device(const Case& trial, const OpSpan& span, Verdict& verdict) {
   }
   if (trial.rules.timeless) return;
   const Duration run_time = problem.costs.run_time(span.op, span.device);
-  const Noise& noise = problem.costs.run_time_noise(span.op);
+  const Noise& noise = problem.costs.run_time_noise(span.op, span.device);
   const TimeRange possible = possible_times(trial, run_time, noise);
   const Duration lasted = span.finish - span.start;
   if (possible.holds(lasted)) return;

@@ -152,7 +152,7 @@ class Maker {
         log_of(on_level_[static_cast<size_t>(levels_.of_op[at])] / devices),
         groups_.named ? log_of(static_cast<double>(groups_.members[group].size()) / devices) : 0.0F,
         groups_.named ? 1.0F : 0.0F,
-        static_cast<float>(problem_.costs.run_time_noise(op).spec().spread),
+        static_cast<float>(problem_.costs.mean_spread(op)),
         static_cast<float>(static_cast<double>(problem_.devices_for(op).size()) / devices),
         log_of(transient),
         log_of(transfer_ratio_),

@@ -294,7 +294,7 @@ void PhysicalSimulator::start_op(OpId op, int32_t device) {
   double factor = 1;
   if (options_.sample) {
     Rng rng = stream(options_.seed, Stream::run_times, static_cast<uint64_t>(op.index));
-    factor = problem_.costs.run_time_noise(op).draw(rng);
+    factor = problem_.costs.run_time_noise(op, DeviceId{device}).draw(rng);
   }
   start_[op.index] = now_;
   finish_[op.index] = now_ + scaled(mean, factor);
