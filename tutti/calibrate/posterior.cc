@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tutti/base/check.h"
 
@@ -9,9 +10,11 @@ namespace tutti {
 namespace {
 
 constexpr double kFreedom = 4;
-// Before there are samples: as two samples that spread like this.
-constexpr double kPriorCount = 2;
-constexpr double kPriorScale = 0.03;
+// Before there are samples: as if one had been this far away.
+constexpr double kPriorCount = 1;
+constexpr double kPriorScale = 0.05;
+// Fisher's information about the location is 1 / (scale^2 times this) for each sample.
+constexpr double kErrorFactor = (kFreedom + 3) / (kFreedom + 1);
 
 // The cumulative sum: residuals are cut, a drift this large is let pass, and the alarm rings at
 // that height. Spreads below kLeastScale are taken for it: a clock that changes by some per cent
@@ -20,8 +23,9 @@ constexpr double kCut = 2.5;
 constexpr double kAllowed = 1;
 constexpr double kAlarm = 9;
 constexpr double kLeastScale = 0.03;
-constexpr size_t kLeastKnown = 8;  // samples before anything can be found to have changed
-constexpr double kFar = 8;         // scales away: an outlier
+constexpr size_t kLeastKnown = 8;    // samples before anything can be found to have changed
+constexpr size_t kLeastChanged = 3;  // the fewest samples that can be a change
+constexpr double kFar = 8;           // scales away: an outlier
 
 double weight(double residual) {
   return (kFreedom + 1) / (kFreedom + residual * residual);
@@ -47,21 +51,22 @@ Fit fit(std::span<const double> logs) {
   distances.reserve(logs.size());
   for (const double log : logs) distances.push_back(std::abs(log - found.location));
   found.scale = std::max(median_of(distances), kPriorScale / 4);
+  std::vector<double> weights(logs.size());
   for (int round = 0; round < 100; ++round) {
     double mass = 0;
     double sum = 0;
-    for (const double log : logs) {
-      const double w = weight((log - found.location) / found.scale);
-      mass += w;
-      sum += w * log;
+    for (size_t i = 0; i < logs.size(); ++i) {
+      weights[i] = weight((logs[i] - found.location) / found.scale);
+      mass += weights[i];
+      sum += weights[i] * logs[i];
     }
     const double location = sum / mass;
     double squares = kPriorCount * kPriorScale * kPriorScale;
-    for (const double log : logs) {
-      const double w = weight((log - found.location) / found.scale);
-      squares += w * (log - location) * (log - location);
+    for (size_t i = 0; i < logs.size(); ++i) {
+      squares += weights[i] * (logs[i] - location) * (logs[i] - location);
     }
-    const double scale = std::sqrt(squares / (count + kPriorCount));
+    // One sample less: the location was chosen to be near them.
+    const double scale = std::sqrt(squares / (count - 1 + kPriorCount));
     const bool settled = std::abs(location - found.location) < 1e-9 * scale &&
                          std::abs(scale - found.scale) < 1e-9 * scale;
     found = {location, scale};
@@ -70,35 +75,32 @@ Fit fit(std::span<const double> logs) {
   return found;
 }
 
-// The share of Student's distribution below t, by the substitution of noise.cc: with
-// t = sqrt(nu) tan(a) the density is proportional to cos(a)^(nu - 1).
-double student_share(double t, double freedom) {
-  constexpr int kSteps = 2000;
-  const double half_pi = std::acos(0.0);
-  const auto mass = [&](double to) {  // from 0 on, by Simpson's rule
-    const double step = to / kSteps;
-    double sum = 0;
-    for (int i = 0; i <= kSteps; ++i) {
-      const double value = std::pow(std::cos(std::min(i * step, half_pi)), freedom - 1);
-      sum += value * (i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2);
-    }
-    return sum * step / 3;
-  };
-  const double angle = std::atan(std::abs(t) / std::sqrt(freedom));
-  const double half = mass(angle) / mass(half_pi) / 2;
-  return t < 0 ? 0.5 - half : 0.5 + half;
+// The mass of Student's density from t = 0 to sqrt(nu) tan(angle), by the substitution of noise.cc:
+// the density is then proportional to cos(a)^(nu - 1). Simpson's rule.
+double student_mass(double angle, double freedom) {
+  constexpr int kSteps = 400;
+  const double step = angle / kSteps;
+  double sum = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double value = std::pow(std::max(std::cos(i * step), 0.0), freedom - 1);
+    sum += value * (i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2);
+  }
+  return sum * step / 3;
 }
 
 }  // namespace
 
 double student_quantile(double share, double freedom) {
-  double least = -1e3;
-  double most = 1e3;
-  for (int i = 0; i < 60; ++i) {
+  const double half_pi = std::acos(0.0);
+  const double wanted = std::abs(share - 0.5) * 2 * student_mass(half_pi, freedom);
+  double least = 0;
+  double most = half_pi;
+  for (int i = 0; i < 40; ++i) {
     const double middle = (least + most) / 2;
-    (student_share(middle, freedom) < share ? least : most) = middle;
+    (student_mass(middle, freedom) < wanted ? least : most) = middle;
   }
-  return (least + most) / 2;
+  const double t = std::sqrt(freedom) * std::tan((least + most) / 2);
+  return share < 0.5 ? -t : t;
 }
 
 Posterior::Estimate estimate_of(std::span<const double> logs) {
@@ -112,9 +114,8 @@ Posterior::Estimate estimate_of(std::span<const double> logs) {
     mass += w;
     sum += w * std::exp(log - found.location);
   }
-  // Fisher's information about the location is (nu + 1) / (nu + 3) / scale^2 for each sample.
   return {.location = found.location,
-          .standard_error = found.scale * std::sqrt((kFreedom + 3) / (kFreedom + 1) / count),
+          .standard_error = found.scale * std::sqrt(kErrorFactor / count),
           .freedom = count - 1 + kPriorCount,
           .mean_ns = std::exp(found.location) * sum / mass,
           .spread = found.scale * std::sqrt(kFreedom / (kFreedom - 2))};
@@ -133,44 +134,64 @@ std::optional<Change> Posterior::add(double ns) {
   TUTTI_CHECK(ns > 0);
   const double log = std::log(ns);
   ++count_;
-  std::optional<Change> change = watch(log);
+  const bool changed = watch(log);
   logs_.push_back(log);
-  if (change) {  // what was before is history
-    const auto kept = static_cast<size_t>(excursion_);
-    const std::span<const double> before(logs_.data(), logs_.size() - kept);
-    const std::span<const double> since(logs_.data() + before.size(), kept);
-    change->ratio = std::exp(fit(since).location - fit(before).location);
-    change->since = count_ - excursion_;
-    logs_.erase(logs_.begin(), logs_.begin() + static_cast<long>(before.size()));
-    rise_ = fall_ = 0;
-    excursion_ = 0;
-  }
+  std::optional<Change> change;
+  if (changed) change = begin_anew();
   if (logs_.size() > kKept) logs_.erase(logs_.begin());
   return change;
 }
 
 // Residuals are against the samples from before the sums left 0: those since then may be of the
 // changed duration, and must not soften it.
-std::optional<Change> Posterior::watch(double log) {
-  const auto excursion = static_cast<size_t>(excursion_);
-  if (logs_.size() < kLeastKnown + excursion) {
+bool Posterior::watch(double log) {
+  const auto since = static_cast<size_t>(std::max(rising_, falling_));
+  if (logs_.size() < kLeastKnown + since) {
     // Too little is known, or the sums have been up for so long that nothing older is left.
     rise_ = fall_ = 0;
-    excursion_ = 0;
-    return std::nullopt;
+    rising_ = falling_ = 0;
+    return false;
   }
-  const std::span<const double> known(logs_.data(), logs_.size() - excursion);
+  const std::span<const double> known(logs_.data(), logs_.size() - since);
   const Fit expected = fit(known);
-  const double error = expected.scale * std::sqrt(1.4 / static_cast<double>(known.size()));
+  const double error = expected.scale * std::sqrt(kErrorFactor / static_cast<double>(known.size()));
   const double scale = std::max(std::hypot(expected.scale, error), kLeastScale);
   const double residual = (log - expected.location) / scale;
   outliers_ += std::abs(residual) > kFar ? 1 : 0;
   const double cut = std::clamp(residual, -kCut, kCut);
   rise_ = std::max(0.0, rise_ + cut - kAllowed);
   fall_ = std::max(0.0, fall_ - cut - kAllowed);
-  excursion_ = rise_ > 0 || fall_ > 0 ? excursion_ + 1 : 0;
-  if (std::max(rise_, fall_) < kAlarm) return std::nullopt;
-  return Change{};
+  rising_ = rise_ > 0 ? rising_ + 1 : 0;
+  falling_ = fall_ > 0 ? falling_ + 1 : 0;
+  return std::max(rise_, fall_) >= kAlarm;
+}
+
+// What was before the change is history. The sum may have left 0 some samples before it: the change
+// is where the samples since then fall apart best into those near the old location and the rest.
+Change Posterior::begin_anew() {
+  const std::span<const double> all(logs_);
+  const auto window = static_cast<size_t>(rise_ > fall_ ? rising_ : falling_);
+  const double before = fit(all.first(all.size() - window)).location;
+  size_t kept = window;
+  double least = std::numeric_limits<double>::infinity();
+  double old = 0;  // how far those that are put down to the old location are from it
+  for (size_t some = window; some >= kLeastChanged; --some) {
+    const auto rest = all.last(some);
+    const double about = median_of({rest.begin(), rest.end()});
+    double distance = old;
+    for (const double log : rest) distance += std::abs(log - about);
+    if (distance < least) {
+      least = distance;
+      kept = some;
+    }
+    old += std::abs(rest[0] - before);
+  }
+  const Change change{.ratio = std::exp(fit(all.last(kept)).location - before),
+                      .since = count_ - static_cast<int64_t>(kept)};
+  logs_.erase(logs_.begin(), logs_.end() - static_cast<long>(kept));
+  rise_ = fall_ = 0;
+  rising_ = falling_ = 0;
+  return change;
 }
 
 Posterior::State Posterior::state() const {
@@ -179,7 +200,8 @@ Posterior::State Posterior::state() const {
           .outliers = outliers_,
           .rise = rise_,
           .fall = fall_,
-          .excursion = excursion_};
+          .rising = rising_,
+          .falling = falling_};
 }
 
 Posterior Posterior::from(State state) {
@@ -189,7 +211,8 @@ Posterior Posterior::from(State state) {
   posterior.outliers_ = state.outliers;
   posterior.rise_ = state.rise;
   posterior.fall_ = state.fall;
-  posterior.excursion_ = state.excursion;
+  posterior.rising_ = state.rising;
+  posterior.falling_ = state.falling;
   return posterior;
 }
 

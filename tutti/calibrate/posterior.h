@@ -59,22 +59,26 @@ class Posterior {
     std::vector<double> logs{};  // the latest samples, oldest first
     int64_t count = 0;
     int64_t outliers = 0;
-    double rise = 0;  // the two sums
+    double rise = 0;  // the two sums, and for how many samples each has been above 0
     double fall = 0;
-    int64_t excursion = 0;  // samples since both were 0
+    int64_t rising = 0;
+    int64_t falling = 0;
   };
   State state() const;
   static Posterior from(State state);
 
  private:
-  std::optional<Change> watch(double log);
+  // True if the latest sample, which is not kept yet, rings the alarm.
+  bool watch(double log);
+  Change begin_anew();
 
   std::vector<double> logs_;
   int64_t count_ = 0;
   int64_t outliers_ = 0;
   double rise_ = 0;
   double fall_ = 0;
-  int64_t excursion_ = 0;
+  int64_t rising_ = 0;
+  int64_t falling_ = 0;
 };
 
 // The estimate from samples of the logarithm of time; at least one.

@@ -40,13 +40,18 @@ Work work_of(const Graph& graph, OpId op) {
   for (const ValueId value : graph.outputs(op)) {
     work.written_bytes += static_cast<double>(graph.bytes(value));
   }
+  // These read no more of their operands than they write.
+  const std::string_view kind = graph.op_kind_name(op);
+  if (kind == "slice" || kind == "embedding" || kind == "last_token") {
+    work.read_bytes = std::min(work.read_bytes, work.written_bytes);
+  }
   for (const auto& [key, value] : graph.attributes(op)) {
     if (key == "einsum") append(work.variant, "einsum=" + canonical_einsum(value));
     if (key == "axis" || key == "permutation") {
       append(work.variant, std::string(key) + "=" + std::string(value));
     }
     // A causal softmax leaves out what lies ahead; from which row on does not change the way.
-    if (key == "first_row" && graph.op_kind_name(op) == "softmax") append(work.variant, "causal");
+    if (key == "first_row" && kind == "softmax") append(work.variant, "causal");
   }
   if (!graph.outputs(op).empty()) {
     const DType dtype = graph.dtype(graph.outputs(op).front());

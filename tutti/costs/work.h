@@ -13,7 +13,7 @@ namespace tutti {
 
 struct Work {
   double flops = 0;
-  double read_bytes = 0;     // all operands
+  double read_bytes = 0;     // all operands, or as much of them as is looked at
   double written_bytes = 0;  // all outputs
   // The attributes that decide how memory is walked, such as "axis=1" or "einsum=ab,bc->ac"; and
   // the dtype where it is another than f32. Often empty.

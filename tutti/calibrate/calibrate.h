@@ -1,0 +1,47 @@
+// Measuring a machine: runs experiments, round by round in an order that is new in each round, and
+// learns from their traces. Every experiment is run once in vain before it counts.
+//
+// The same experiments and seed go through the same order, so that measuring can end anywhere and
+// go on from there.
+
+#ifndef TUTTI_CALIBRATE_CALIBRATE_H_
+#define TUTTI_CALIBRATE_CALIBRATE_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tutti/base/stop.h"
+#include "tutti/calibrate/experiment.h"
+#include "tutti/calibrate/knowledge.h"
+#include "tutti/runtime/runtime.h"
+
+namespace tutti {
+
+struct CalibrateOptions {
+  int64_t begin = 0;  // runs that an earlier session made
+  int64_t runs = 0;   // up to so many in all; 0: until the stop
+  uint64_t seed = 1;
+  int warm_ups = 1;  // runs of each experiment that do not count
+  Stop stop{};
+  std::string when{};  // for sentences about drift
+  std::function<void(int64_t run, const Experiment& experiment)> progress{};
+};
+
+struct Calibrated {
+  int64_t runs = 0;                     // in all, earlier ones too
+  std::vector<std::string> failures{};  // experiments that could not be run, with the reason
+};
+
+// Fails if no experiment at all can be run. One that fails is left out from then on.
+Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment> experiments,
+                             const CanRun& can_run, Runtime& runtime, Knowledge& knowledge,
+                             const CalibrateOptions& options);
+
+// What a session may go on with: the same experiments, in the same order.
+uint64_t experiments_fingerprint(std::span<const Experiment> experiments);
+
+}  // namespace tutti
+
+#endif  // TUTTI_CALIBRATE_CALIBRATE_H_

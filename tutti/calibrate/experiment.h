@@ -1,0 +1,60 @@
+// An Experiment is something to run in order to measure: a graph, and where each of its ops goes.
+// There are three sorts:
+//
+//   probes of ops: the same op several times on every device at once, each with operands of its
+//     own, so that what devices share (memory bandwidth, caches, power) is as busy as in a good
+//     plan;
+//   probes of routes: values that go from one memory to another with nothing else to do;
+//   whole graphs, placed at random: ops among other ops, their operands where others left them.
+//
+// Nothing here runs anything; see calibrate.h.
+
+#ifndef TUTTI_CALIBRATE_EXPERIMENT_H_
+#define TUTTI_CALIBRATE_EXPERIMENT_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/graph/graph.h"
+#include "tutti/kernels/block.h"
+#include "tutti/machine/machine.h"
+
+namespace tutti {
+
+struct Experiment {
+  std::string what;  // in a word, for progress
+  Graph graph;
+  std::vector<DeviceId> placement;
+};
+
+// Whether a kind of op can be run on a kind of device.
+using CanRun = std::function<bool(std::string_view kind, std::string_view device_kind)>;
+
+// Ops of every kind that tutti knows, each in several sizes, with no edges between them.
+Graph ladder();
+
+// A probe for each work among the ops of the graphs, in order of kind and work.
+std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph* const> graphs,
+                                  const CanRun& can_run);
+
+// Probes of several sizes for routes that together go over every hop.
+std::vector<Experiment> route_probes(const Machine& machine, const CanRun& can_run);
+
+// The graph, `count` times, each op on a random device that can run it. Fails if there is none.
+Result<std::vector<Experiment>> whole_graphs(const Machine& machine, const Graph& graph, int count,
+                                             uint64_t seed, const CanRun& can_run);
+
+// Costs under which an experiment is a problem: every op takes a microsecond wherever it can run.
+// What runs for real does not look at them.
+struct CostSpec unit_costs(const Graph& graph, const Machine& machine, const CanRun& can_run);
+
+// Fills a graph input with numbers that every kernel can work on: factorisations find a positive
+// definite matrix, and ids are in their tables. The same for the same graph and value.
+void fill_input(const Graph& graph, ValueId value, const Block& block);
+
+}  // namespace tutti
+
+#endif  // TUTTI_CALIBRATE_EXPERIMENT_H_

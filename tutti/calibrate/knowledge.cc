@@ -1,0 +1,158 @@
+#include "tutti/calibrate/knowledge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tutti/calibrate/observe.h"
+
+namespace tutti {
+namespace {
+
+// A single sample may be the one that an interrupt fell into.
+constexpr int64_t kLeastCount = 3;
+// Smaller changes are followed, but are no news.
+constexpr double kLeastNews = 0.05;
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+MeasuredPoint point_of(const Work& work, const Posterior& posterior) {
+  const Posterior::Estimate estimate = posterior.estimate();
+  return {.work = work,
+          .time_ns = std::max(estimate.mean_ns, 1e-3),
+          .spread = std::min(estimate.spread, 10.0),
+          .count = static_cast<double>(std::min<int64_t>(posterior.count(), Posterior::kKept))};
+}
+
+NoiseSpec log_normal(double spread) {
+  if (spread <= 0) return {};
+  return {.model = NoiseSpec::Model::log_normal, .spread = std::min(spread, 10.0)};
+}
+
+}  // namespace
+
+std::string to_text(const Drift& drift) {
+  const bool slower = drift.ratio >= 1;
+  return fmt::format(
+      "{} got {:.2g} times {} in run {}{}",
+      drift.kind.empty() ? "the hop over " + drift.where : drift.kind + " on " + drift.where,
+      slower ? drift.ratio : 1 / drift.ratio, slower ? "slower" : "quicker", drift.run,
+      drift.when.empty() ? "" : " (" + drift.when + ")");
+}
+
+void Knowledge::add(CellKey key, double ns, const std::string& when) {
+  auto cell = cells_.find(key);
+  if (cell == cells_.end()) {
+    if (cells_.size() >= kMostCells) return;
+    cell = cells_.emplace(std::move(key), Posterior{}).first;
+  }
+  const std::optional<Change> change = cell->second.add(ns);
+  if (!change || std::abs(std::log(change->ratio)) < kLeastNews) return;
+  const CellKey& about = cell->first;
+  const auto same = std::find_if(drifts_.begin(), drifts_.end(), [&](const Drift& drift) {
+    return drift.run == runs_ && drift.kind == about.kind && drift.where == about.where;
+  });
+  if (same == drifts_.end()) {
+    drifts_.push_back({.kind = about.kind,
+                       .where = about.where,
+                       .ratio = change->ratio,
+                       .run = runs_,
+                       .when = when});
+    return;
+  }
+  same->ratio =
+      std::exp((std::log(same->ratio) * same->cells + std::log(change->ratio)) / (same->cells + 1));
+  ++same->cells;
+}
+
+void Knowledge::learn(const Problem& problem, const Trace& trace, const std::string& when) {
+  ++runs_;
+  const Observed observed = observe(problem, trace);
+  for (const ObservedOp& op : observed.ops) {
+    add({.kind = std::string(problem.graph.op_kind_name(op.op)),
+         .where = problem.machine.device(op.device).kind,
+         .work = work_of(problem.graph, op.op)},
+        op.ns, when);
+  }
+  for (const ObservedHop& hop : observed.hops) {
+    add({.kind = "",
+         .where = hop_name(problem.machine, *hop.hop),
+         .work = {.read_bytes = static_cast<double>(hop.bytes)}},
+        hop.ns, when);
+  }
+}
+
+void Knowledge::note_graph(const Graph& graph) {
+  const auto place = std::lower_bound(graphs_.begin(), graphs_.end(), graph.fingerprint());
+  if (place == graphs_.end() || *place != graph.fingerprint()) {
+    graphs_.insert(place, graph.fingerprint());
+  }
+}
+
+std::vector<MeasuredPoint> Knowledge::points(const std::string& kind,
+                                             const std::string& where) const {
+  std::vector<const std::pair<const CellKey, Posterior>*> chosen;
+  int64_t most = 0;
+  const auto begin = cells_.lower_bound({.kind = kind, .where = where, .work = {}});
+  for (auto cell = begin;
+       cell != cells_.end() && cell->first.kind == kind && cell->first.where == where; ++cell) {
+    chosen.push_back(&*cell);
+    most = std::max(most, cell->second.count());
+  }
+  const int64_t least = std::min(most, kLeastCount);
+  std::erase_if(chosen, [&](const auto* cell) { return cell->second.count() < least; });
+  // Where there are too many, those that were seen most often.
+  std::stable_sort(chosen.begin(), chosen.end(), [](const auto* a, const auto* b) {
+    return a->second.count() > b->second.count();
+  });
+  chosen.resize(std::min(chosen.size(), kMostPoints));
+  std::sort(chosen.begin(), chosen.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  std::vector<MeasuredPoint> points;
+  points.reserve(chosen.size());
+  for (const auto* cell : chosen) points.push_back(point_of(cell->first.work, cell->second));
+  return points;
+}
+
+CostSpec Knowledge::costs(const Machine& machine) const {
+  CostSpec spec;
+  std::set<std::pair<std::string, std::string>> kinds;
+  std::vector<double> run_spreads;
+  std::vector<double> hop_spreads;
+  for (const auto& [key, posterior] : cells_) {
+    (key.kind.empty() ? hop_spreads : run_spreads).push_back(posterior.estimate().spread);
+    if (!key.kind.empty()) kinds.emplace(key.kind, key.where);
+  }
+  for (const auto& [kind, where] : kinds) {
+    std::map<std::string, std::vector<MeasuredPoint>> by_variant;
+    for (MeasuredPoint& point : points(kind, where)) {
+      by_variant[point.work.variant].push_back(std::move(point));
+    }
+    for (auto& [variant, some] : by_variant) {
+      spec.run_times.push_back({.kind = kind, .device_kind = where, .points = std::move(some)});
+    }
+  }
+  spec.run_time_noise = log_normal(median_of(std::move(run_spreads)));
+  spec.transfer_noise = log_normal(median_of(std::move(hop_spreads)));
+  spec.calibration = {
+      .machine = machine.name(), .machine_fingerprint = machine.fingerprint(), .graphs = graphs_};
+  for (const Drift& drift : drifts_) spec.calibration->drift.push_back(to_text(drift));
+  return spec;
+}
+
+Knowledge Knowledge::from(State state) {
+  Knowledge knowledge;
+  knowledge.cells_ = std::move(state.cells);
+  knowledge.drifts_ = std::move(state.drifts);
+  knowledge.graphs_ = std::move(state.graphs);
+  knowledge.runs_ = state.runs;
+  return knowledge;
+}
+
+}  // namespace tutti

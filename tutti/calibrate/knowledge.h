@@ -1,0 +1,87 @@
+// Knowledge is all that measuring has taught: a posterior for each (op kind, work, device kind) and
+// each (hop, bytes), learned from traces, whoever made them. It turns into costs for planning, and
+// into a machine whose links are as fast as they were found to be.
+
+#ifndef TUTTI_CALIBRATE_KNOWLEDGE_H_
+#define TUTTI_CALIBRATE_KNOWLEDGE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tutti/calibrate/posterior.h"
+#include "tutti/costs/costs.h"
+#include "tutti/plan/problem.h"
+#include "tutti/trace/trace.h"
+
+namespace tutti {
+
+// What one posterior is about.
+struct CellKey {
+  std::string kind;   // of op; empty: a hop
+  std::string where;  // the device's kind; of a hop: its channels (hop_name)
+  Work work;          // of a hop: its bytes as read_bytes
+
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+};
+
+// Ops of one kind got slower or quicker for good on one kind of device; or a hop did.
+struct Drift {
+  std::string kind;
+  std::string where;
+  double ratio = 1;  // the new time over the old; of several sizes the geometric mean
+  int cells = 1;     // how many sizes
+  int64_t run = 0;   // the run that made it certain
+  std::string when;  // what learn was told
+};
+
+class Knowledge {
+ public:
+  // More sizes than that are passed over.
+  static constexpr size_t kMostCells = 8192;
+
+  // Takes in a run. `when` is for sentences about drift: a date, or the name of a file.
+  void learn(const Problem& problem, const Trace& trace, const std::string& when);
+  // Notes that the graph was run to measure, so that nobody validates on it.
+  void note_graph(const Graph& graph);
+
+  const std::map<CellKey, Posterior>& cells() const { return cells_; }
+  const std::vector<Drift>& drifts() const { return drifts_; }
+  const std::vector<uint64_t>& graphs() const { return graphs_; }
+  int64_t runs() const { return runs_; }
+  bool empty() const { return cells_.empty(); }
+
+  // Only what was seen at least twice before counts, unless a kind has nothing better. The noise of
+  // run times without points, and of transfers, is the median of what was measured.
+  CostSpec costs(const Machine& machine) const;
+
+  // The machine with measured latencies and bandwidths of links, and the devices' overheads. What
+  // was not measured stays as it is.
+  MachineSpec machine(const Machine& machine) const;
+
+  // For the file: see state_file.h.
+  struct State {
+    std::map<CellKey, Posterior> cells{};
+    std::vector<Drift> drifts{};
+    std::vector<uint64_t> graphs{};
+    int64_t runs = 0;
+  };
+  static Knowledge from(State state);
+
+ private:
+  void add(CellKey key, double ns, const std::string& when);
+  std::vector<MeasuredPoint> points(const std::string& kind, const std::string& where) const;
+
+  std::map<CellKey, Posterior> cells_;
+  std::vector<Drift> drifts_;
+  std::vector<uint64_t> graphs_;
+  int64_t runs_ = 0;
+};
+
+// "matmul on gpu got 1.4 times slower in run 17 (trace.json)"
+std::string to_text(const Drift& drift);
+
+}  // namespace tutti
+
+#endif  // TUTTI_CALIBRATE_KNOWLEDGE_H_

@@ -1,0 +1,121 @@
+#include "tutti/calibrate/posterior.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tutti/base/random.h"
+
+namespace tutti {
+namespace {
+
+constexpr double kTime = 1e6;
+
+double draw(Rng& rng, double spread, double freedom) {
+  return kTime * std::exp(spread * rng.student_t(freedom));
+}
+
+TEST(Posterior, FindsLocationAndSpread) {
+  Rng rng(3);
+  Posterior posterior;
+  for (int i = 0; i < 64; ++i) posterior.add(kTime * std::exp(0.1 * rng.normal()));
+  const Posterior::Estimate estimate = posterior.estimate();
+  EXPECT_NEAR(estimate.mean_ns / kTime, 1, 0.04);
+  EXPECT_NEAR(estimate.spread, 0.1, 0.03);
+  EXPECT_EQ(posterior.count(), 64);
+}
+
+TEST(Posterior, AgreesWithTablesOfStudentsDistribution) {
+  EXPECT_NEAR(student_quantile(0.975, 4), 2.776, 0.001);
+  EXPECT_NEAR(student_quantile(0.95, 10), 1.812, 0.001);
+  EXPECT_NEAR(student_quantile(0.05, 10), -1.812, 0.001);
+  EXPECT_NEAR(student_quantile(0.975, 1000), 1.962, 0.001);
+}
+
+// Of intervals said to hold the truth with 90 %, about as many do, whatever the tails.
+TEST(Posterior, HasIntervalsThatHoldTheTruthAsOftenAsTheySay) {
+  for (const double freedom : {4.0, 8.0, 1e6}) {
+    for (const int samples : {5, 12, 40}) {
+      Rng rng(17);
+      int held = 0;
+      constexpr int kTrials = 400;
+      for (int trial = 0; trial < kTrials; ++trial) {
+        Posterior posterior;
+        for (int i = 0; i < samples; ++i) posterior.add(draw(rng, 0.08, freedom));
+        const auto interval = posterior.estimate().interval(0.9);
+        held += interval.least_ns <= kTime && kTime <= interval.most_ns ? 1 : 0;
+      }
+      const double share = static_cast<double>(held) / kTrials;
+      EXPECT_GT(share, 0.84) << freedom << " degrees of freedom, samples: " << samples;
+      EXPECT_LT(share, 0.97) << freedom << " degrees of freedom, samples: " << samples;
+    }
+  }
+}
+
+TEST(Posterior, IsNotMovedByOneSpikeAndForgetsNothingForIt) {
+  for (const int place : {3, 10, 29}) {
+    Rng rng(5);
+    Posterior clean;
+    Posterior spiked;
+    for (int i = 0; i < 30; ++i) {
+      const double ns = draw(rng, 0.02, 8);
+      clean.add(ns);
+      EXPECT_FALSE(spiked.add(i == place ? 500 * ns : ns).has_value()) << i;
+    }
+    EXPECT_NEAR(spiked.estimate().mean_ns / clean.estimate().mean_ns, 1, 0.005);
+    EXPECT_LT(spiked.estimate().spread, 2 * clean.estimate().spread);
+    EXPECT_EQ(spiked.state().logs.size(), 30u);
+    EXPECT_EQ(spiked.outliers(), place < 8 ? 0 : 1);  // before that nobody knows what is far
+  }
+}
+
+TEST(Posterior, FollowsAChangeThatStaysAndSaysSo) {
+  for (const double ratio : {1.4, 1.15, 0.7}) {
+    Rng rng(7);
+    Posterior posterior;
+    for (int i = 0; i < 40; ++i) EXPECT_FALSE(posterior.add(draw(rng, 0.03, 5)).has_value());
+    int delay = 0;
+    std::optional<Change> change;
+    while (!change && delay < 40) {
+      change = posterior.add(ratio * draw(rng, 0.03, 5));
+      ++delay;
+    }
+    ASSERT_TRUE(change) << ratio;
+    EXPECT_LE(delay, 12) << ratio;
+    EXPECT_NEAR(change->ratio, ratio, 0.05);
+    EXPECT_NEAR(static_cast<double>(change->since), 40, 2);
+    EXPECT_NEAR(posterior.estimate().mean_ns / kTime, ratio, 0.04);
+  }
+}
+
+// Some draws in a hundred are several times as long, as on any busy machine.
+TEST(Posterior, SeldomTakesSteadyNoiseForAChange) {
+  int alarms = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    Posterior posterior;
+    for (int i = 0; i < 5000; ++i) {
+      const double ns = draw(rng, 0.05, 4) * (rng.uniform() < 0.02 ? 4 : 1);
+      alarms += posterior.add(ns) ? 1 : 0;
+    }
+  }
+  EXPECT_LE(alarms, 2);  // of 100,000
+}
+
+TEST(Posterior, GoesOnFromItsState) {
+  Rng rng(9);
+  Posterior whole;
+  Posterior first;
+  for (int i = 0; i < 50; ++i) {
+    const double ns = draw(rng, 0.05, 4) * (i < 40 ? 1 : 1.1);
+    whole.add(ns);
+    if (i == 43) first = Posterior::from(first.state());
+    first.add(ns);
+  }
+  EXPECT_EQ(whole.state().logs, first.state().logs);
+  EXPECT_EQ(whole.state().rise, first.state().rise);
+  EXPECT_EQ(whole.estimate().mean_ns, first.estimate().mean_ns);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,144 @@
+#include "tutti/calibrate/state_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "tutti/base/document.h"
+#include "tutti/base/fields.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+
+namespace tutti {
+namespace {
+
+constexpr const char* kFormat = "tutti-calibration";
+constexpr double kMostWork = 1e30;
+constexpr double kMostLog = 50;  // e^50 ns are longer than any time a file may state
+
+uint64_t fingerprint_in(const std::string& text, Fields& fields) {
+  uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, 16);
+  if (error != std::errc{} || rest != end || text.size() != 16) {
+    fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
+  }
+  return number;
+}
+
+void write_cell(JsonWriter& json, const CellKey& key, const Posterior& posterior) {
+  const Posterior::State state = posterior.state();
+  json.open_object().field("kind", key.kind).field("where", key.where);
+  json.field("variant", key.work.variant).field("flops", key.work.flops);
+  json.field("read_bytes", key.work.read_bytes).field("written_bytes", key.work.written_bytes);
+  json.field("count", state.count).field("outliers", state.outliers);
+  json.field("rise", state.rise).field("fall", state.fall).field("rising", state.rising);
+  json.field("falling", state.falling);
+  json.key("logs").open_list();
+  for (const double log : state.logs) json.value(log);
+  json.close_list().close_object();
+}
+
+void read_cell(const Document& item, Fields& above, const std::string& file,
+               std::map<CellKey, Posterior>& cells) {
+  Fields fields(item, file, "a cell");
+  CellKey key;
+  key.kind = fields.text("kind", "");
+  key.where = fields.text("where", "");
+  key.work.variant = fields.text("variant", "");
+  key.work.flops = fields.number("flops", {.most = kMostWork});
+  key.work.read_bytes = fields.number("read_bytes", {.most = kMostWork});
+  key.work.written_bytes = fields.number("written_bytes", {.most = kMostWork});
+  Posterior::State state;
+  for (const Document& log : fields.items("logs")) {
+    state.logs.push_back(
+        fields.as_number(log, "logs", {.least = -kMostLog, .most = kMostLog}).value_or(0));
+  }
+  const auto kept = static_cast<int64_t>(state.logs.size());
+  if (kept < 1 || state.logs.size() > Posterior::kKept) {
+    fields.fail(fmt::format("\"logs\" must hold 1 to {} samples", Posterior::kKept));
+  }
+  state.count = fields.integer("count", {.least = kept});
+  state.outliers = fields.integer("outliers", {.most = state.count});
+  state.rise = fields.number("rise", {.most = 100});
+  state.fall = fields.number("fall", {.most = 100});
+  state.rising = fields.integer("rising", {.most = kept});
+  state.falling = fields.integer("falling", {.most = kept});
+  if (fields.good() && !cells.emplace(key, Posterior::from(std::move(state))).second) {
+    fields.fail("the cell stands twice");
+  }
+  if (auto done = fields.done(); !done) above.fail_with(done.error());
+}
+
+Drift read_drift(const Document& item, Fields& above, const std::string& file) {
+  Fields fields(item, file, "a drift");
+  Drift drift;
+  drift.kind = fields.text("kind", "");
+  drift.where = fields.text("where", "");
+  drift.ratio = fields.number("ratio", {.least = 1e-30, .most = 1e30});
+  drift.cells = static_cast<int>(fields.integer("cells", {.least = 1, .most = 1 << 20}));
+  drift.run = fields.integer("run", {});
+  drift.when = fields.text("when", "");
+  if (auto done = fields.done(); !done) above.fail_with(done.error());
+  return drift;
+}
+
+}  // namespace
+
+std::string calibration_to_json(const CalibrationState& state) {
+  const Knowledge& knowledge = state.knowledge;
+  JsonWriter json;
+  json.open_object().field("format", kFormat).field("schema_version", 1);
+  json.field("machine_fingerprint", fingerprint_text(state.machine_fingerprint));
+  json.field("experiments_fingerprint", fingerprint_text(state.experiments_fingerprint));
+  json.field("runs", state.runs).field("runs_learned", knowledge.runs());
+  json.key("graphs").open_list();
+  for (const uint64_t graph : knowledge.graphs()) json.value(fingerprint_text(graph));
+  json.close_list().key("drifts").open_list();
+  for (const Drift& drift : knowledge.drifts()) {
+    json.open_object().field("kind", drift.kind).field("where", drift.where);
+    json.field("ratio", drift.ratio).field("cells", drift.cells).field("run", drift.run);
+    json.field("when", drift.when).close_object();
+  }
+  json.close_list().key("cells").open_list();
+  for (const auto& [key, posterior] : knowledge.cells()) write_cell(json, key, posterior);
+  return json.close_list().close_object().text();
+}
+
+Result<CalibrationState> read_calibration(Source& source) {
+  const std::string file = source.name();
+  const Result<Document> root = read_json(source);
+  if (!root) return root.error();
+  Fields fields(*root, file, "the calibration");
+  if (fields.text("format") != kFormat) {
+    fields.fail(fmt::format("this is no calibration; 'format' must be {}", kFormat));
+  }
+  fields.schema_version(1);
+  CalibrationState state;
+  state.machine_fingerprint = fingerprint_in(fields.text("machine_fingerprint"), fields);
+  state.experiments_fingerprint = fingerprint_in(fields.text("experiments_fingerprint"), fields);
+  state.runs = fields.integer("runs", {});
+  Knowledge::State knowledge;
+  knowledge.runs = fields.integer("runs_learned", {});
+  for (const std::string& text : fields.texts("graphs")) {
+    knowledge.graphs.push_back(fingerprint_in(text, fields));
+    const size_t count = knowledge.graphs.size();
+    if (count > 1 && knowledge.graphs[count - 2] >= knowledge.graphs[count - 1]) {
+      fields.fail("the fingerprints of \"graphs\" must ascend");
+    }
+  }
+  for (const Document& item : fields.items("drifts")) {
+    knowledge.drifts.push_back(read_drift(item, fields, file));
+  }
+  const std::vector<Document>& cells = fields.items("cells");
+  if (cells.size() > Knowledge::kMostCells) {
+    fields.fail(fmt::format("there are more than {} cells", Knowledge::kMostCells));
+  } else {
+    for (const Document& item : cells) read_cell(item, fields, file, knowledge.cells);
+  }
+  if (auto done = fields.done(); !done) return done.error();
+  state.knowledge = Knowledge::from(std::move(knowledge));
+  return state;
+}
+
+}  // namespace tutti

@@ -1,0 +1,29 @@
+// All that a calibration knows, as a file, so that measuring can go on from it and later traces can
+// be learned from. docs/formats/calibration.md.
+
+#ifndef TUTTI_CALIBRATE_STATE_FILE_H_
+#define TUTTI_CALIBRATE_STATE_FILE_H_
+
+#include <string>
+
+#include "tutti/base/source.h"
+#include "tutti/calibrate/knowledge.h"
+
+namespace tutti {
+
+// How far measuring has come.
+struct CalibrationState {
+  uint64_t machine_fingerprint = 0;
+  uint64_t experiments_fingerprint = 0;  // 0: nothing was measured, only learned from traces
+  int64_t runs = 0;                      // of these experiments
+  Knowledge knowledge{};
+};
+
+std::string calibration_to_json(const CalibrationState& state);
+
+// Fails with file and line.
+Result<CalibrationState> read_calibration(Source& source);
+
+}  // namespace tutti
+
+#endif  // TUTTI_CALIBRATE_STATE_FILE_H_

@@ -1,0 +1,255 @@
+#include "tutti/calibrate/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/random.h"
+#include "tutti/calibrate/observe.h"
+#include "tutti/calibrate/rank.h"
+#include "tutti/runtime/sim/sim.h"
+
+namespace tutti {
+namespace {
+
+double ns_of(Duration time) {
+  return static_cast<double>(time.count());
+}
+
+double median_of(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// What each kind of op took, against what it was expected to take.
+class Residuals {
+ public:
+  void add(const Problem& problem, const Trace& trace) {
+    const Observed observed = observe(problem, trace);
+    for (const ObservedOp& op : observed.ops) {
+      add(std::string(problem.graph.op_kind_name(op.op)), problem.machine.device(op.device).kind,
+          op.ns, problem.costs.run_time(op.op, op.device));
+    }
+    for (const ObservedHop& hop : observed.hops) {
+      add("", hop_name(problem.machine, *hop.hop), hop.ns, Costs::hop_time(*hop.hop, hop.bytes));
+    }
+  }
+
+  std::vector<Residual> take() {
+    double in_ops = 0;
+    double in_hops = 0;
+    for (const auto& [key, some] : found_) (key.first.empty() ? in_hops : in_ops) += some.ns;
+    std::vector<Residual> residuals;
+    for (auto& [key, some] : found_) {
+      std::vector<double> errors;
+      for (const double ratio : some.ratios) errors.push_back(std::abs(ratio - 1));
+      residuals.push_back({.kind = key.first,
+                           .where = key.second,
+                           .count = static_cast<int64_t>(some.ratios.size()),
+                           .median_ratio = median_of(some.ratios),
+                           .median_error = median_of(errors),
+                           .time_share = some.ns / (key.first.empty() ? in_hops : in_ops)});
+    }
+    return residuals;
+  }
+
+ private:
+  struct Some {
+    std::vector<double> ratios;
+    double ns = 0;
+  };
+
+  void add(std::string kind, std::string where, double real, Duration expected) {
+    if (expected <= Duration{0} || expected >= kNever) return;
+    Some& some = found_[{std::move(kind), std::move(where)}];
+    some.ratios.push_back(real / ns_of(expected));
+    some.ns += real;
+  }
+
+  std::map<std::pair<std::string, std::string>, Some> found_;
+};
+
+Result<Duration> simulate(const Problem& problem, const Plan& plan,
+                          const ValidateOptions& options) {
+  const bool sample = problem.costs.has_noise();
+  const int runs = sample ? options.scenarios : 1;
+  Duration sum{0};
+  for (int i = 0; i < runs; ++i) {
+    SimRuntime sim(SimModel::physical,
+                   {.seed = options.seed + static_cast<uint64_t>(i), .sample = sample});
+    const Result<Trace> trace = sim.run(problem, plan);
+    if (!trace) return trace.error();
+    sum += trace->makespan;
+  }
+  return sum / runs;
+}
+
+// One real run of one plan.
+struct Turn {
+  size_t graph;
+  size_t plan;
+};
+
+// Every plan once, in an order of its own for each repeat: whatever slows the machine down for a
+// while then falls on plans of all sorts.
+std::vector<Turn> turns_of(std::span<const ToValidate> cases, uint64_t seed, int repeat) {
+  std::vector<Turn> turns;
+  for (size_t graph = 0; graph < cases.size(); ++graph) {
+    for (size_t plan = 0; plan < cases[graph].plans.size(); ++plan) turns.push_back({graph, plan});
+  }
+  Rng rng = Rng(seed).split(static_cast<uint64_t>(repeat));
+  for (size_t i = turns.size(); i > 1; --i) std::swap(turns[i - 1], turns[rng.below(i)]);
+  return turns;
+}
+
+}  // namespace
+
+double ValidatedGraph::rank_correlation() const {
+  std::vector<double> simulated;
+  std::vector<double> real;
+  for (const ValidatedPlan& plan : plans) {
+    simulated.push_back(ns_of(plan.simulated));
+    real.push_back(ns_of(plan.real));
+  }
+  return tutti::rank_correlation(simulated, real);
+}
+
+double ValidatedGraph::rank_correlation_better_half() const {
+  ValidatedGraph half = *this;
+  std::stable_sort(half.plans.begin(), half.plans.end(),
+                   [](const ValidatedPlan& a, const ValidatedPlan& b) { return a.real < b.real; });
+  half.plans.resize((plans.size() + 1) / 2);
+  return half.rank_correlation();
+}
+
+double ValidatedGraph::mean_error() const {
+  double sum = 0;
+  for (const ValidatedPlan& plan : plans) {
+    sum += std::abs(ns_of(plan.simulated) / ns_of(plan.real) - 1);
+  }
+  return sum / static_cast<double>(plans.size());
+}
+
+double ValidatedGraph::bias() const {
+  double sum = 0;
+  for (const ValidatedPlan& plan : plans) sum += ns_of(plan.simulated) / ns_of(plan.real) - 1;
+  return sum / static_cast<double>(plans.size());
+}
+
+double ValidatedGraph::top1_regret() const {
+  const ValidatedPlan* liked = &plans[0];
+  const ValidatedPlan* best = &plans[0];
+  for (const ValidatedPlan& plan : plans) {
+    if (plan.simulated < liked->simulated) liked = &plan;
+    if (plan.real < best->real) best = &plan;
+  }
+  return ns_of(liked->real) / ns_of(best->real) - 1;
+}
+
+CostSpec::Validation Validation::summary() const {
+  CostSpec::Validation sum{.graphs = static_cast<int>(graphs.size())};
+  for (const ValidatedGraph& graph : graphs) {
+    const double share = 1 / static_cast<double>(graphs.size());
+    sum.plans += static_cast<int>(graph.plans.size());
+    sum.rank_correlation += share * graph.rank_correlation();
+    sum.rank_correlation_better_half += share * graph.rank_correlation_better_half();
+    sum.mean_error += share * graph.mean_error();
+    sum.top1_regret += share * graph.top1_regret();
+  }
+  return sum;
+}
+
+Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
+                            const ValidateOptions& options) {
+  std::vector<std::vector<std::vector<double>>> real(cases.size());
+  int64_t total = 0;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    real[i].resize(cases[i].plans.size());
+    total += static_cast<int64_t>(cases[i].plans.size()) * options.repeats;
+  }
+  Residuals residuals;
+  int64_t runs = 0;
+  for (int repeat = 0; repeat < options.repeats; ++repeat) {
+    for (const Turn& turn : turns_of(cases, options.seed, repeat)) {
+      if (options.stop.now()) break;
+      if (options.progress) options.progress(runs, total);
+      const Problem& problem = *cases[turn.graph].problem;
+      const Result<Trace> trace = reality.run(problem, cases[turn.graph].plans[turn.plan]);
+      if (!trace && options.stop.now()) break;
+      if (!trace) return trace.error();
+      ++runs;
+      real[turn.graph][turn.plan].push_back(ns_of(trace->makespan));
+      residuals.add(problem, *trace);
+    }
+  }
+  Validation validation;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Problem& problem = *cases[i].problem;
+    validation.machine = problem.machine.name();
+    ValidatedGraph graph{
+        .name = problem.graph.name(), .fingerprint = problem.graph.fingerprint(), .plans = {}};
+    for (size_t p = 0; p < cases[i].plans.size(); ++p) {
+      if (real[i][p].empty()) continue;
+      const Plan& plan = cases[i].plans[p];
+      const Result<Duration> simulated = simulate(problem, plan, options);
+      if (!simulated) return simulated.error();
+      graph.plans.push_back({.policy = plan.provenance.policy,
+                             .simulated = *simulated,
+                             .real = nanoseconds_of(std::max(median_of(real[i][p]), 1.0))});
+    }
+    if (!graph.plans.empty()) validation.graphs.push_back(std::move(graph));
+  }
+  if (validation.graphs.empty()) return failed("no plan was run before the time was up");
+  validation.residuals = residuals.take();
+  return validation;
+}
+
+std::string to_text(const CostSpec::Validation& validation) {
+  return fmt::format(
+      "simulator against {} real runs of {} graph{}: rank correlation {:.2f} (better half {:.2f}), "
+      "mean error {:.1f} %, top-1 regret {:.1f} %",
+      validation.plans, validation.graphs, validation.graphs == 1 ? "" : "s",
+      validation.rank_correlation, validation.rank_correlation_better_half,
+      100 * validation.mean_error, 100 * validation.top1_regret);
+}
+
+std::string validation_to_json(const Validation& validation) {
+  JsonWriter json;
+  json.open_object().field("format", "tutti-validation").field("schema_version", 1);
+  json.field("machine", validation.machine);
+  const CostSpec::Validation summary = validation.summary();
+  json.key("summary").open_object().field("graphs", summary.graphs).field("plans", summary.plans);
+  json.field("rank_correlation", summary.rank_correlation);
+  json.field("rank_correlation_better_half", summary.rank_correlation_better_half);
+  json.field("mean_error", summary.mean_error).field("top1_regret", summary.top1_regret);
+  json.close_object().key("graphs").open_list();
+  for (const ValidatedGraph& graph : validation.graphs) {
+    json.open_object().field("graph", graph.name);
+    json.field("fingerprint", fingerprint_text(graph.fingerprint));
+    json.field("rank_correlation", graph.rank_correlation());
+    json.field("rank_correlation_better_half", graph.rank_correlation_better_half());
+    json.field("mean_error", graph.mean_error()).field("bias", graph.bias());
+    json.field("top1_regret", graph.top1_regret()).key("plans").open_list();
+    for (const ValidatedPlan& plan : graph.plans) {
+      json.open_object().field("policy", plan.policy);
+      json.field("simulated_ns", plan.simulated).field("real_ns", plan.real).close_object();
+    }
+    json.close_list().close_object();
+  }
+  json.close_list().key("residuals").open_list();
+  for (const Residual& residual : validation.residuals) {
+    json.open_object().field("kind", residual.kind).field("where", residual.where);
+    json.field("count", residual.count).field("median_ratio", residual.median_ratio);
+    json.field("median_error", residual.median_error).field("time_share", residual.time_share);
+    json.close_object();
+  }
+  return json.close_list().close_object().text();
+}
+
+}  // namespace tutti
