@@ -37,8 +37,8 @@ const std::vector<Room> kRooms = {
     {"telemetry", {"machine"}},
     {"runtime", {"plan", "trace", "kernels", "telemetry"}},  // policies only through plan/policy.h
     {"search", {"policy", "runtime"}},
-    {"calibrate", {"policy", "runtime"}},
-    {"train", {"search"}},
+    {"calibrate", {"search"}},
+    {"train", {"calibrate"}},
     {"serve", {"policy", "runtime", "belief"}},
     {"report", {"plan", "trace"}},
 };

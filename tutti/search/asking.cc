@@ -59,7 +59,7 @@ void refuse(const Error& error, Entrant& entrant) {
 
 class Asking {
  public:
-  explicit Asking(Work& work)
+  explicit Asking(AutoWork& work)
       : work_(work), entries_(policies_to_ask(work.network)), entrants_(named_entrants()) {}
 
   std::vector<Entrant> run() {
@@ -206,7 +206,7 @@ class Asking {
     return !end_.comes_within(std::chrono::duration_cast<Stop::Clock::duration>(estimate));
   }
 
-  Work& work_;
+  AutoWork& work_;
   std::vector<PolicyEntry> entries_;
   std::vector<Entrant> entrants_;  // by entry
   Stop begin_ = work_.progress.until(kPoliciesBegin);
@@ -215,7 +215,8 @@ class Asking {
 
 }  // namespace
 
-void weigh(const Work& work, Plan plan, Stopping stopping, Evaluator& evaluator, Entrant& entrant) {
+void weigh(const AutoWork& work, Plan plan, Stopping stopping, Evaluator& evaluator,
+           Entrant& entrant) {
   const double cost = stopping == Stopping::allowed
                           ? evaluator.cost(plan)
                           : cost_in_any_case(work.problem, work.model, plan, evaluator);
@@ -244,11 +245,11 @@ std::vector<PolicyEntry> policies_to_ask(const std::shared_ptr<const DopplerMode
   return entries;
 }
 
-std::vector<Entrant> ask_policies(Work& work) {
+std::vector<Entrant> ask_policies(AutoWork& work) {
   return Asking(work).run();
 }
 
-std::vector<Entrant> ask_with_less_memory(Work& work) {
+std::vector<Entrant> ask_with_less_memory(AutoWork& work) {
   if (!work.problem.has_memory_limits() || !require_possible_room(work.problem)) return {};
   return Asking(work).run_with_less_memory();
 }

@@ -21,7 +21,7 @@ inline constexpr double kPoliciesBegin = 0.35;
 inline constexpr double kPoliciesEnd = 0.5;
 
 // What all of `auto` works by.
-struct Work {
+struct AutoWork {
   const Problem& problem;
   const Progress& progress;
   SearchModel model;  // with as many scenarios as time allows, once policies have been asked
@@ -36,17 +36,18 @@ struct Work {
 enum class Stopping { allowed, not_before_a_plan };
 
 // Weighs the plan and gives it to the entrant, or the sentence why it does not run.
-void weigh(const Work& work, Plan plan, Stopping stopping, Evaluator& evaluator, Entrant& entrant);
+void weigh(const AutoWork& work, Plan plan, Stopping stopping, Evaluator& evaluator,
+           Entrant& entrant);
 
 // One entrant for each of policies_to_ask(), in the order of the registry. Until there is a plan
 // that runs, the clock stops nobody.
-std::vector<Entrant> ask_policies(Work& work);
+std::vector<Entrant> ask_policies(AutoWork& work);
 
 // For when no policy's plan runs: asks them, and beam search, again as if each memory were a little
 // smaller and then smaller yet, and tries every order rule, until a plan runs with the memory there
 // is. A draft that just fits may get stuck in a run; one that leaves some room often does not.
 // Gives those that run, by name; none if nothing helps or memory is not what lacks.
-std::vector<Entrant> ask_with_less_memory(Work& work);
+std::vector<Entrant> ask_with_less_memory(AutoWork& work);
 
 // All that are not for comparison only, in the order they are asked; `network` as in AutoSettings.
 std::vector<PolicyEntry> policies_to_ask(const std::shared_ptr<const DopplerModel>& network = {});

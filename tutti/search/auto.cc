@@ -331,7 +331,7 @@ class Portfolio {
   const Problem& problem_;
   const AutoSettings& settings_;
   const Progress progress_;
-  Work work_;
+  AutoWork work_;
   const int64_t evaluations_;
   std::vector<Entrant> entrants_;
   const std::shared_ptr<const DopplerModel> model_;

@@ -227,7 +227,7 @@ TEST(Auto, AsksBeamSearchTooWhereMemoryIsShort) {
   const World world(must(make_layered({.ops = 60, .width = 12, .bytes = 1'000'000})),
                     must(make_preset("uniform-3")), {}, constraints);
   const Progress progress(Budget{});
-  Work work{.problem = *world.problem, .progress = progress, .model = {}};
+  AutoWork work{.problem = *world.problem, .progress = progress, .model = {}};
   const std::vector<Entrant> entrants = ask_with_less_memory(work);
   EXPECT_TRUE(std::any_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
     return entrant.tried.policy == "beam" && entrant.candidate;

@@ -23,7 +23,7 @@ inline uint64_t fresh_seed(uint64_t seed) {
 class Judging {
  public:
   // `work` counts the simulations. Under a count, the final may add a share of it.
-  Judging(Work& work, int64_t count) : work_(work), count_(count) {}
+  Judging(AutoWork& work, int64_t count) : work_(work), count_(count) {}
 
   // Fills in the makespans, and takes the plan away from those that do not run in every scenario or
   // that time was too short for; one is judged in any case. Gives the winner, or none if nobody is
@@ -49,7 +49,7 @@ class Judging {
   void settle(Record& record, const Scenarios& fresh) const;
   void hold_final(const Scenarios& fresh, std::vector<Record>& records);
 
-  Work& work_;
+  AutoWork& work_;
   int64_t count_;
   int judged_on_ = 1;
   std::vector<std::optional<Judge>> judges_{};  // by thread

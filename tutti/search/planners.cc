@@ -144,7 +144,7 @@ class SearchPlanner : public Planner {
 
   void look_for_room(const Problem& problem, const Progress& progress, uint64_t seed,
                      Starts& starts) const {
-    Work work{.problem = problem,
+    AutoWork work{.problem = problem,
               .progress = progress,
               .model = starts.model,
               .seed = seed,

@@ -1,0 +1,99 @@
+#include "tutti/calibrate/race.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "test/support/world.h"
+#include "tutti/calibrate/testing.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/registry.h"
+
+namespace tutti {
+namespace {
+
+// A machine on which one plan breaks, and which counts its runs.
+class Brittle : public Runtime {
+ public:
+  explicit Brittle(const Machine& sheet)
+      : machine_(
+            sheet,
+            {.costs = {.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1}},
+             .speed = 1}) {}
+  Result<Trace> run(const Problem& problem, const Plan& plan) override {
+    ++runs;
+    if (refused != nullptr && plan.placement == refused->placement) return failed("it broke");
+    return machine_.run(problem, plan);
+  }
+  Result<Trace> run_online(const Problem& problem, Policy& policy) override {
+    return machine_.run_online(problem, policy);
+  }
+
+  int64_t runs = 0;
+  const Plan* refused = nullptr;
+
+ private:
+  testing::HiddenMachine machine_;
+};
+
+class Racing : public ::testing::Test {
+ protected:
+  Racing()
+      : world_(must(make_layered({.ops = 36, .width = 6, .seed = 3})), must(make_preset("p100-4")),
+               {.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1}}),
+        machine_(world_.machine) {
+    for (const char* name : {"single_device", "heft", "random"}) {
+      plans_.push_back(must(make_plan(**find_policy(name), *world_.problem, {}, 1)));
+    }
+  }
+  double true_makespan(const Plan& plan) const {
+    return static_cast<double>(must(SimRuntime().run(*world_.problem, plan)).makespan.count());
+  }
+
+  World world_;
+  Brittle machine_;
+  std::vector<Plan> plans_;
+};
+
+TEST_F(Racing, TheFastestPlanWinsAndOthersDropOut) {
+  const auto raced = race(machine_, *world_.problem, plans_, {.runs = 60, .most_each = 20});
+  ASSERT_TRUE(raced) << raced.error().message;
+  size_t best = 0;
+  for (size_t i = 1; i < plans_.size(); ++i) {
+    if (true_makespan(plans_[i]) < true_makespan(plans_[best])) best = i;
+  }
+  EXPECT_EQ(raced->best, best);
+  EXPECT_EQ(raced->runs, machine_.runs);
+  EXPECT_LT(raced->runs, 30);  // far from 60: nobody goes on when the order is certain
+}
+
+TEST_F(Racing, NeverTakesMoreRunsThanItMay) {
+  const std::vector<Plan> equal(8, plans_[1]);
+  const auto raced = race(machine_, *world_.problem, equal, {.runs = 19});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_EQ(raced->runs, 19);
+  EXPECT_EQ(machine_.runs, 19);
+}
+
+TEST_F(Racing, APlanThatFailsDropsOutWithItsSentence) {
+  machine_.refused = &plans_[0];
+  const auto raced = race(machine_, *world_.problem, plans_, {});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_EQ(raced->plans[0].refusal, "it broke");
+  EXPECT_TRUE(std::isinf(raced->plans[0].mean_ns()));
+  EXPECT_NE(raced->best, 0u);
+  const auto alone = race(machine_, *world_.problem, {plans_.data(), 1}, {});
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().message, "it broke");
+}
+
+TEST_F(Racing, StopsWhenItIsTold) {
+  const std::atomic<bool> raised{true};
+  const auto raced = race(machine_, *world_.problem, plans_, {.stop = Stop(&raised)});
+  ASSERT_FALSE(raced);
+  EXPECT_EQ(machine_.runs, 0);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,174 @@
+#include "tutti/calibrate/real_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tutti/runtime/sim/sim.h"
+
+namespace tutti {
+namespace {
+
+// Predictions are cheap, runs are not.
+constexpr int kProposedForEachRaced = 4;
+
+bool same(const Plan& a, const Plan& b) {
+  return a.placement == b.placement && a.priority == b.priority && a.strict_order == b.strict_order;
+}
+
+// In ns; infinite for a plan that does not run.
+double predicted(const Problem& problem, const Plan& plan) {
+  const Result<Trace> trace = SimRuntime().run(problem, plan);
+  return trace ? static_cast<double>(trace->makespan.count())
+               : std::numeric_limits<double>::infinity();
+}
+
+struct Forecast {
+  Plan plan;
+  double ns;
+};
+
+class Search {
+ public:
+  Search(const Graph& graph, const Machine& machine, const Constraints& constraints,
+         Knowledge& knowledge, Runtime& runtime, Proposer& proposer,
+         const RealSearchSettings& settings)
+      : graph_(graph),
+        machine_(machine),
+        constraints_(constraints),
+        knowledge_(knowledge),
+        runtime_(runtime),
+        proposer_(proposer),
+        settings_(settings) {}
+
+  Result<RealSearchResult> run(std::span<const Plan> start,
+                               const std::optional<RealSearchState>& resume) {
+    state_ = resume.value_or(RealSearchState{.best = start.front()});
+    RealSearchResult result{.plan = state_.best};
+    std::vector<Plan> given;
+    if (!resume) given.assign(start.begin() + 1, start.end());
+    while (state_.runs < settings_.runs && !settings_.stop.now()) {
+      const Result<RealRound> round = take_round(std::move(given));
+      given.clear();
+      if (!round && state_.round == 0) return round.error();
+      if (!round) break;  // what was found before is kept
+      result.mean_ns = round->best_ns;
+      if (!settings_.on_round) continue;
+      if (const auto good = settings_.on_round(*round, state_); !good) return good.error();
+    }
+    result.plan = state_.best;
+    result.runs = state_.runs;
+    result.rounds = state_.round;
+    return result;
+  }
+
+ private:
+  Result<RealRound> take_round(std::vector<Plan> given) {
+    Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
+    if (!known) return known.error();
+    const Problem& problem = *known->problem;
+    RealRound round{.round = state_.round};
+    const std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
+    std::vector<Plan> plans;
+    for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
+    const auto learn = [&](size_t /*plan*/, const Trace& trace) {
+      knowledge_.learn(problem, trace, "round " + std::to_string(state_.round));
+    };
+    const Result<RaceResult> raced =
+        race(runtime_, problem, plans,
+             {.runs = std::min<int64_t>(settings_.runs_a_round, settings_.runs - state_.runs),
+              .stop = settings_.stop,
+              .on_run = learn});
+    if (!raced) return raced.error();
+    take_over(*raced, forecasts, round);
+    std::vector<double> means;
+    for (const Raced& one : raced->plans) means.push_back(one.mean_ns());
+    proposer_.learn(problem, plans, means);
+    return round;
+  }
+
+  // The best plan first, then those worth a run, the best prediction first.
+  std::vector<Forecast> choose(const Problem& problem, std::vector<Plan> given, RealRound& round) {
+    std::vector<Forecast> chosen = {{state_.best, predicted(problem, state_.best)}};
+    const Rng rng = Rng(settings_.seed).split(static_cast<uint64_t>(state_.round));
+    std::vector<Plan> proposals = std::move(given);
+    for (Plan& plan : proposer_.propose(problem, state_.best,
+                                        settings_.plans_a_round * kProposedForEachRaced, rng)) {
+      proposals.push_back(std::move(plan));
+    }
+    std::vector<Forecast> others;
+    for (Plan& plan : proposals) {
+      const auto known = [&](const Forecast& other) { return same(other.plan, plan); };
+      if (known(chosen[0]) || std::any_of(others.begin(), others.end(), known)) continue;
+      const double ns = predicted(problem, plan);
+      if (ns > chosen[0].ns * (1 + settings_.margin)) {
+        ++round.refused;
+        continue;
+      }
+      others.push_back({std::move(plan), ns});
+    }
+    std::stable_sort(others.begin(), others.end(),
+                     [](const Forecast& a, const Forecast& b) { return a.ns < b.ns; });
+    const auto most = static_cast<size_t>(settings_.plans_a_round);
+    if (others.size() > most) others.resize(most);
+    for (Forecast& other : others) chosen.push_back(std::move(other));
+    return chosen;
+  }
+
+  void take_over(const RaceResult& raced, const std::vector<Forecast>& forecasts,
+                 RealRound& round) {
+    if (state_.round == 0) state_.start_ns = raced.plans[0].mean_ns();
+    state_.best = forecasts[raced.best].plan;
+    state_.runs += raced.runs;
+    ++state_.round;
+    round.runs = state_.runs;
+    round.best_ns = raced.plans[raced.best].mean_ns();
+    round.start_ns = state_.start_ns;
+    round.raced = static_cast<int>(forecasts.size());
+    int measured = 0;
+    for (size_t i = 0; i < forecasts.size(); ++i) {
+      if (raced.plans[i].times_ns.empty()) continue;
+      round.error += std::abs(forecasts[i].ns / raced.plans[i].mean_ns() - 1);
+      ++measured;
+    }
+    round.error /= std::max(1, measured);
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const Constraints& constraints_;
+  Knowledge& knowledge_;
+  Runtime& runtime_;
+  Proposer& proposer_;
+  const RealSearchSettings& settings_;
+  RealSearchState state_;
+};
+
+}  // namespace
+
+Result<KnownProblem> known_problem(const Graph& graph, const Machine& machine,
+                                   const Constraints& constraints, const Knowledge& knowledge) {
+  KnownProblem known;
+  Result<Machine> measured = Machine::build(knowledge.machine(machine));
+  if (!measured) return measured.error();
+  known.machine = std::make_unique<Machine>(std::move(*measured));
+  Result<Costs> costs = Costs::build(graph, *known.machine, knowledge.costs(*known.machine));
+  if (!costs) return costs.error();
+  known.costs = std::make_unique<Costs>(std::move(*costs));
+  Result<Problem> problem = Problem::make(graph, *known.machine, *known.costs, constraints);
+  if (!problem) return problem.error();
+  known.problem = std::make_unique<Problem>(std::move(*problem));
+  return known;
+}
+
+Result<RealSearchResult> search_for_real(const Graph& graph, const Machine& machine,
+                                         const Constraints& constraints, Knowledge& knowledge,
+                                         Runtime& runtime, Proposer& proposer,
+                                         std::span<const Plan> start,
+                                         const RealSearchSettings& settings,
+                                         const std::optional<RealSearchState>& resume) {
+  return Search(graph, machine, constraints, knowledge, runtime, proposer, settings)
+      .run(start, resume);
+}
+
+}  // namespace tutti

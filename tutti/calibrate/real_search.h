@@ -1,0 +1,95 @@
+// Finding a plan on the real machine, with a bounded number of runs. In rounds: somebody proposes
+// plans, the simulator drops those that it expects to be slow, the rest races with the best plan so
+// far, and every run teaches the simulator what things really take.
+//
+// It is safe: a plan is never run that is predicted to take longer than the best one, by more than
+// a margin, and what it returns has been measured beside the plan it started from.
+
+#ifndef TUTTI_CALIBRATE_REAL_SEARCH_H_
+#define TUTTI_CALIBRATE_REAL_SEARCH_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tutti/base/random.h"
+#include "tutti/calibrate/knowledge.h"
+#include "tutti/calibrate/race.h"
+#include "tutti/plan/constraints.h"
+
+namespace tutti {
+
+// A problem with costs of its own, as they are known now.
+struct KnownProblem {
+  std::unique_ptr<Machine> machine{};
+  std::unique_ptr<Costs> costs{};
+  std::unique_ptr<Problem> problem{};
+};
+// Fails as Costs::build and Problem::make do. Keeps a reference to the graph.
+Result<KnownProblem> known_problem(const Graph& graph, const Machine& machine,
+                                   const Constraints& constraints, const Knowledge& knowledge);
+
+// Who thinks of plans.
+class Proposer {
+ public:
+  virtual ~Proposer() = default;
+  // Up to `count` plans for the problem as it is known now, the most promising first. `best` is
+  // the best plan so far.
+  virtual std::vector<Plan> propose(const Problem& problem, const Plan& best, int count,
+                                    Rng rng) = 0;
+  // What the runs of a round have come to: means in ns, infinite for plans that could not be run.
+  virtual void learn(const Problem& problem, std::span<const Plan> plans,
+                     std::span<const double> means_ns) = 0;
+};
+
+struct RealRound {
+  int round = 0;
+  int64_t runs = 0;     // so far
+  double best_ns = 0;   // the mean of the best plan in this round's race
+  double start_ns = 0;  // the mean of the plan it started from, when it was last measured
+  int raced = 0;
+  int refused = 0;   // predicted to be too slow
+  double error = 0;  // mean of |predicted / measured - 1| over the plans of the round
+};
+
+// All that going on needs, beside the knowledge and the proposer.
+struct RealSearchState {
+  Plan best{};
+  int round = 0;
+  int64_t runs = 0;
+  double start_ns = 0;
+};
+
+struct RealSearchSettings {
+  int64_t runs = 500;     // real runs in all
+  int plans_a_round = 6;  // raced with the best one
+  int runs_a_round = 24;
+  // Predictions of each round's plans may be that share above the best plan's own prediction.
+  double margin = 0.1;
+  uint64_t seed = 1;
+  Stop stop{};
+  // After each round; an error ends the search.
+  std::function<Result<void>(const RealRound& round, const RealSearchState& state)> on_round{};
+};
+
+struct RealSearchResult {
+  Plan plan{};
+  double mean_ns = 0;  // of the last race
+  int64_t runs = 0;
+  int rounds = 0;
+};
+
+// Starts with the first of the plans, which must run; the others join the first race. Fails as the
+// runtime does if not even that runs.
+Result<RealSearchResult> search_for_real(const Graph& graph, const Machine& machine,
+                                         const Constraints& constraints, Knowledge& knowledge,
+                                         Runtime& runtime, Proposer& proposer,
+                                         std::span<const Plan> start,
+                                         const RealSearchSettings& settings,
+                                         const std::optional<RealSearchState>& resume = {});
+
+}  // namespace tutti
+
+#endif  // TUTTI_CALIBRATE_REAL_SEARCH_H_

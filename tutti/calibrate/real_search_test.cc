@@ -1,0 +1,105 @@
+#include "tutti/calibrate/real_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "test/support/world.h"
+#include "tutti/calibrate/search_proposer.h"
+#include "tutti/calibrate/testing.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/registry.h"
+
+namespace tutti {
+namespace {
+
+using testing::HiddenMachine;
+
+// The believed machine has four equal devices; in truth two of them are three times slower, which
+// nobody can know before something has run there.
+class RealSearch : public ::testing::Test {
+ protected:
+  static Machine devices() {
+    std::string text = R"({"schema_version":1,"name":"m","device":[)";
+    for (int i = 0; i < 4; ++i) {
+      text += (i > 0 ? "," : "") + std::string(R"({"name":"d)") + std::to_string(i) +
+              R"(","kind":")" + (i < 2 ? "quick" : "slow") + R"(","flops_per_s":1e12})";
+    }
+    text += R"(],"link":[)";
+    for (int i = 0; i < 4; ++i) {
+      text += (i > 0 ? "," : "") + std::string(R"({"name":"l)") + std::to_string(i) +
+              R"(","between":["host","d)" + std::to_string(i) +
+              R"("],"bandwidth_bytes_per_s":10e9})";
+    }
+    return machine_from(text + "]}");
+  }
+  static CostSpec truth() {
+    CostSpec spec;
+    spec.efficiencies.push_back({.kind = "", .device_kind = "slow", .efficiency = 0.33});
+    spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.05};
+    return spec;
+  }
+
+  RealSearch()
+      : believed_(must(make_layered({.ops = 64, .width = 8, .seed = 5})), devices()),
+        truth_(must(make_layered({.ops = 64, .width = 8, .seed = 5})), devices(), truth()),
+        machine_(believed_.machine, {.costs = truth(), .speed = 1}),
+        heft_(must(make_plan(**find_policy("heft"), *believed_.problem, {}, 1))) {}
+
+  double true_makespan(const Plan& plan) const {
+    return static_cast<double>(must(SimRuntime().run(*truth_.problem, plan)).makespan.count());
+  }
+  Result<RealSearchResult> search(const RealSearchSettings& settings,
+                                  const std::optional<RealSearchState>& resume = {}) {
+    SearchProposer proposer(200);
+    return search_for_real(believed_.graph, believed_.machine, {}, knowledge_, machine_, proposer,
+                           {&heft_, 1}, settings, resume);
+  }
+
+  World believed_;
+  World truth_;
+  HiddenMachine machine_;
+  Plan heft_;
+  Knowledge knowledge_;
+};
+
+TEST_F(RealSearch, LearnsWhichDevicesAreSlow) {
+  const auto found = search({.runs = 120});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_LE(machine_.runs(), 120);
+  EXPECT_EQ(found->runs, machine_.runs());
+  EXPECT_LT(true_makespan(found->plan), 0.85 * true_makespan(heft_));
+}
+
+TEST_F(RealSearch, PredictsBetterAsItGoes) {
+  std::vector<double> errors;
+  RealSearchSettings settings{.runs = 120};
+  settings.on_round = [&](const RealRound& round, const RealSearchState&) -> Result<void> {
+    errors.push_back(round.error);
+    return {};
+  };
+  ASSERT_TRUE(search(settings));
+  ASSERT_GE(errors.size(), 3u);
+  EXPECT_LT(errors.back(), 0.1);
+  EXPECT_LT(errors.back(), errors.front() / 2);
+}
+
+TEST_F(RealSearch, GoesOnWhereItWasStopped) {
+  std::optional<RealSearchState> kept;
+  RealSearchSettings settings{.runs = 60};
+  settings.on_round = [&](const RealRound&, const RealSearchState& state) -> Result<void> {
+    kept = state;
+    return {};
+  };
+  ASSERT_TRUE(search(settings));
+  const int64_t before = machine_.runs();
+  settings.runs = 100;
+  const auto found = search(settings, kept);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->runs, machine_.runs());
+  EXPECT_GT(machine_.runs(), before);
+  EXPECT_LE(machine_.runs(), 100);
+}
+
+}  // namespace
+}  // namespace tutti
