@@ -21,10 +21,11 @@ struct OpEvents {
   Duration ready{0};  // operands there and, where memory was short, room for it
   Duration start{0};
   Duration finish{0};
+  int32_t turn = 0;  // the least goes first; online: as ops became ready
 };
 
 struct EventRules {
-  const Plan* plan = nullptr;  // whose priorities are checked; null: an online run, first come
+  const Plan* plan = nullptr;  // whose priorities are checked; null: an online run, by turn
   // How long an op may wait beside an idle slot: the threads of a busy host may not run at once.
   Duration patience = std::chrono::milliseconds(100);
 };
