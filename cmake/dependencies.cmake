@@ -33,6 +33,11 @@ if(TUTTI_TESTS)
 endif()
 if(TUTTI_BENCH)
   find_package(benchmark QUIET)
+  # The rivals of bench/overhead_bench.
+  find_package(TBB QUIET)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(STARPU QUIET IMPORTED_TARGET starpu-1.3)
+  endif()
 endif()
 
 # Trains networks. Without it tutti plans with the models there are.

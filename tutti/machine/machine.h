@@ -74,6 +74,7 @@ struct Channel {
 };
 
 struct Hop {
+  MemoryId to{};  // where it ends
   std::vector<ChannelId> channels;
   Duration latency{0};         // sum over the channels
   double ns_per_byte = 0;      // of the slowest channel, alone on the hop

@@ -48,6 +48,7 @@ TEST(Machine, JoinsLinksThatMeetInASwitchIntoOneHop) {
   EXPECT_EQ(route->hops[0].latency, std::chrono::microseconds(6));
   EXPECT_DOUBLE_EQ(route->hops[0].ns_per_byte, 0.1);  // 10 GB/s is the least on the way
   EXPECT_EQ(route->hops[0].shared.size(), 1u);
+  EXPECT_EQ(route->hops[0].to, machine->memory_of(DeviceId{1}));
   EXPECT_TRUE(machine->has_shared_channels());
 }
 

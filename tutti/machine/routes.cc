@@ -46,7 +46,9 @@ Route MachineBuilder::route_along(int from, const std::vector<Step>& path) const
     place = step.to;
     at_memory = is_memory(place);
     hold(at_memory ? engines_[place].backward : switch_channel_[place - machine_.memory_count()]);
-    if (at_memory) finish(route.hops.back());
+    if (!at_memory) continue;
+    route.hops.back().to = MemoryId{place};
+    finish(route.hops.back());
   }
   return route;
 }

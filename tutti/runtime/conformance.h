@@ -24,8 +24,14 @@ struct ConformanceCase {
   std::unique_ptr<Problem> problem;
 };
 
+struct ConformanceOptions {
+  std::string device_kind{};              // of all devices; empty: as the machines have it
+  int64_t unit_bytes = int64_t{1} << 20;  // small values have one of these, large ones eight
+};
+
 // Each stands where it was made: its problem refers to its parts.
-std::vector<std::unique_ptr<ConformanceCase>> conformance_cases();
+std::vector<std::unique_ptr<ConformanceCase>> conformance_cases(
+    const ConformanceOptions& options = {});
 
 // Runs the plan twice and says what is wrong: an error, a broken rule, a makespan below the bound,
 // or (for runtimes that promise it) a second run that differs from the first.

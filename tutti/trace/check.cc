@@ -5,7 +5,10 @@
 namespace tutti {
 
 TraceRules rules_for(const Trace& trace, const Plan* plan) {
-  return {.plan = plan, .released = is_released(trace), .timeless = trace.runtime == "null"};
+  return {.plan = plan,
+          .released = is_released(trace),
+          .timeless = trace.runtime == "null",
+          .measured = is_measured(trace)};
 }
 
 // The rules, in the order in which they are looked at:
@@ -22,6 +25,7 @@ TraceRules rules_for(const Trace& trace, const Plan* plan) {
 //                 ops that an online policy left unplaced                     check_unplaced.cc
 //   priority      who goes first                                              check_priority.cc
 //
+// Of a run on real devices, those of channels, shares, conservation and priority are left out.
 // A trace whose shape is wrong is judged no further: the rest would be about nothing.
 std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
                                      const TraceRules& rules) {
@@ -42,8 +46,14 @@ std::vector<std::string> check_trace(const Problem& problem, const Trace& trace,
     return verdict.take();
   }
 
-  const std::vector<ChannelUse> channels = channel_use(problem, trace);
   trace_rules::check_transfers(trial, verdict);
+  if (rules.measured) {
+    if (problem.has_memory_limits()) {
+      trace_rules::check_memory(trial, memory_use(problem, trace, presence), verdict);
+    }
+    return verdict.take();
+  }
+  const std::vector<ChannelUse> channels = channel_use(problem, trace);
   trace_rules::check_channels(trial, channels, verdict);
   // What was drawn for a transfer is not recorded, so nobody can say how many bytes it stood for.
   if (!rules.timeless && !trial.drawn(problem.costs.transfer_noise())) {

@@ -21,6 +21,10 @@ struct TraceRules {
   bool released = false;
   // The null runtime: everything happens at time 0 and takes no time.
   bool timeless = false;
+  // A run on real devices: times are measured, so that nobody can say how long things should have
+  // taken or what links could have carried. The order of things, slots, placement, transfers and
+  // memory are judged all the same.
+  bool measured = false;
   int limit = 20;
 };
 

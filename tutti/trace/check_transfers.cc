@@ -19,9 +19,10 @@ class TransferJudge {
 
   void judge() {
     if (!is_wanted() || !is_single()) return;
-    // An online run may start a transfer before it knows of a reader whose edge has a given time.
-    const bool must_be_given =
-        readers_->longest_given && (readers_->all_given || !trial_.presence.online());
+    // An online run may start a transfer before it knows of a reader whose edge has a given time. A
+    // real one takes the time it takes.
+    const bool must_be_given = readers_->longest_given && !trial_.rules.measured &&
+                               (readers_->all_given || !trial_.presence.online());
     if (transfer_.given || must_be_given) {
       judge_given();
     } else {
@@ -149,14 +150,16 @@ class TransferJudge {
             span.hop, value_, to_, span.start.count(), before.hop, before.finish.count());
       }
     }
-    if (transfer_.spans.size() != route->hops.size()) {
+    // A real one may go from end to end directly.
+    const bool direct = trial_.rules.measured && transfer_.spans.size() == 1;
+    if (transfer_.spans.size() != route->hops.size() && !direct) {
       verdict_.add("the transfer of '{}' to '{}' has {} of the {} hops of its route", value_, to_,
                    transfer_.spans.size(), route->hops.size());
     }
   }
 
   void judge_time(const TransferSpan& span, const Hop& hop) {
-    if (trial_.rules.timeless) return;
+    if (trial_.rules.timeless || trial_.rules.measured) return;
     const int64_t bytes = trial_.problem.graph.bytes(span.value);
     const TimeRange alone = possible_times(Costs::hop_time(hop, bytes));
     const Duration lasted = span.finish - span.start;

@@ -52,7 +52,7 @@ struct Pause {
 };
 
 struct Trace {
-  std::string runtime{};  // "null", "sim/released", "sim/physical", ...
+  std::string runtime{};  // "null", "sim/released", "sim/physical", "local", ...
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t seed = 0;
@@ -68,6 +68,11 @@ struct Trace {
 // True if the trace is of the released model, which has no memory and records no transfers.
 inline bool is_released(const Trace& trace) {
   return trace.runtime == "sim/released";
+}
+
+// True if the trace is of real devices.
+inline bool is_measured(const Trace& trace) {
+  return trace.runtime == "local";
 }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "tutti/base/result.h"
 #include "tutti/machine/machine.h"
@@ -21,6 +22,8 @@ class Store {
   // Null if there is no room. Aligned to at least 64 bytes; what it holds is undefined.
   virtual void* allocate(int64_t bytes) = 0;
   virtual void release(void* address, int64_t bytes) = 0;
+  // Whether its addresses can be read and written by any code of this process.
+  virtual bool ordinary() const { return false; }
   // Between here and ordinary memory of this process, done on return.
   virtual Result<void> write(void* to, const void* from, int64_t bytes) = 0;
   virtual Result<void> read(void* to, const void* from, int64_t bytes) = 0;
@@ -51,8 +54,15 @@ class Hardware {
   virtual ~Hardware() = default;
   virtual Store& store(MemoryId memory) = 0;
   virtual std::unique_ptr<SlotRunner> slot(DeviceId device, int index) = 0;
+  // Null if nothing can go from one to the other directly.
   virtual std::unique_ptr<Copier> copier(MemoryId from, MemoryId to) = 0;
+  // What a person should know of the binding, in one sentence; empty: nothing.
+  virtual std::string note() const { return {}; }
 };
+
+// Binds each device to this host by the word before the first '-' of its kind: "cpu" to cores.
+// Fails (invalid_input) with a sentence on other kinds, and where this host lacks what they ask.
+Result<std::unique_ptr<Hardware>> bind_hardware(const Machine& machine);
 
 }  // namespace tutti
 

@@ -11,9 +11,12 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tutti/base/stop.h"
+#include "tutti/runtime/local/events.h"
+#include "tutti/runtime/local/hardware.h"
 #include "tutti/runtime/local/op_table.h"
 #include "tutti/runtime/runtime.h"
 
@@ -22,8 +25,10 @@ namespace tutti {
 struct LocalOptions {
   bool trace = true;              // record spans; without, the Trace has its makespan alone
   bool bulk_synchronous = false;  // barriers between the graph's levels, for comparison
-  bool staged = true;  // between GPU memories through pinned host memory; false: directly
-  Stop stop{};         // asked between ops; a run that it ends fails with "cancelled"
+  // Transfers go hop by hop, as the machine's routes say: between GPUs through pinned host memory,
+  // where their link is to the host. False: directly, where the hardware can.
+  bool staged = true;
+  Stop stop{};  // asked between ops; a run that it ends fails with "cancelled"
   // Fills a graph input, once for each run, in ordinary memory. Left out: zeros.
   std::function<void(ValueId value, const Block& block)> input{};
   // Values to keep for result() after the run. Left out: those that nobody reads.
@@ -36,9 +41,14 @@ class LocalRuntime : public Runtime {
   // Binds the machine's devices to this host. Fails (invalid_input) with a sentence if it has not
   // what they ask for (cores, a GPU, its SMs). Keeps a reference to the machine.
   static Result<std::unique_ptr<LocalRuntime>> open(const Machine& machine, OpTable ops);
+  // The same on other hardware.
+  static Result<std::unique_ptr<LocalRuntime>> open(const Machine& machine, OpTable ops,
+                                                    std::unique_ptr<Hardware> hardware);
   ~LocalRuntime() override;
 
   void set_options(LocalOptions options);
+  // What a person should know of how devices were bound, in one sentence; empty: nothing.
+  std::string note() const;
 
   // Fail (failed) with a sentence that names op and device if a kernel fails, (infeasible) if
   // memory is short, and when stopped. Everything is given back in all cases.
@@ -47,6 +57,8 @@ class LocalRuntime : public Runtime {
 
   // What had happened when the last run failed.
   const Trace& partial_trace() const;
+  // When each op of the last run was ready, started and finished, if it was traced; see events.h.
+  std::vector<OpEvents> events() const;
   // The bytes of a kept value of the last run.
   Result<std::vector<std::byte>> result(ValueId value) const;
   // The most bytes of values that the last run held in a memory at once.

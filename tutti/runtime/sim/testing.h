@@ -25,6 +25,7 @@ struct RandomWorld {
   bool limits = true;
   bool noise = false;
   bool contention = true;  // false: links never make anyone wait
+  const char* device_kind = "d";
 };
 
 inline Graph random_graph(const RandomWorld& options, Rng& rng) {
@@ -90,8 +91,9 @@ inline Machine random_machine(const RandomWorld& options, Rng& rng) {
   const uint64_t devices = 2 + rng.below(3);
   for (uint64_t i = 0; i < devices; ++i) {
     const std::string name = "d" + std::to_string(i);
-    spec.devices.push_back(
-        {.device = {.name = name, .kind = "d", .slots = 1 + static_cast<int>(rng.below(3))}});
+    spec.devices.push_back({.device = {.name = name,
+                                       .kind = options.device_kind,
+                                       .slots = 1 + static_cast<int>(rng.below(3))}});
     // One device hangs on the host itself, so that some routes have two hops.
     connect(name, i == 0 ? "host" : "s");
   }

@@ -1,0 +1,38 @@
+// The graph of overhead_bench, and the others who run it. Each rival is a function that runs the
+// whole graph once; none if its library was not there when this was built.
+
+#ifndef TUTTI_BENCH_OVERHEAD_RIVALS_H_
+#define TUTTI_BENCH_OVERHEAD_RIVALS_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tutti/base/random.h"
+
+namespace tutti {
+
+struct EmptyLayers {
+  int layers = 1000;
+  int width = 1000;
+
+  int32_t ops() const { return layers * width; }
+  // Two ops of the layer before, the same for everyone; none in the first layer.
+  std::vector<int32_t> predecessors(int32_t op) const {
+    if (op < width) return {};
+    Rng rng = Rng(7).split(static_cast<uint64_t>(op));
+    const int32_t first = op / width * width - width;
+    const auto one = static_cast<int32_t>(rng.below(static_cast<uint64_t>(width)));
+    const auto step = 1 + static_cast<int32_t>(rng.below(static_cast<uint64_t>(width - 1)));
+    return {first + one, first + (one + step) % width};
+  }
+};
+
+// On two threads. A function of both must be destroyed before the program ends.
+std::function<void()> open_flow_graph(const EmptyLayers& layers);
+std::function<void()> open_starpu(const EmptyLayers& layers);
+
+}  // namespace tutti
+
+#endif  // TUTTI_BENCH_OVERHEAD_RIVALS_H_

@@ -1,0 +1,151 @@
+#include "tutti/runtime/local/dispatch/dispatch.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace tutti {
+
+Dispatch::Dispatch(const Machine& machine, const TickClock& clock, Crew& crew)
+    : clock_(clock), crew_(crew), devices_(static_cast<size_t>(machine.size())) {
+  for (const DeviceId id : machine.devices()) {
+    devices_[static_cast<size_t>(id.index)].first = slot_count_;
+    slot_count_ += machine.device(id).slots;
+  }
+  slots_ = std::make_unique<Slot[]>(static_cast<size_t>(slot_count_));
+  for (const DeviceId id : machine.devices()) {
+    for (int i = 0; i < machine.device(id).slots; ++i) slots_[slot(id, i)].device = id.index;
+  }
+}
+
+void Dispatch::begin(std::span<const int> slots, bool stamped) {
+  stamped_ = stamped;
+  int threads = 0;
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    devices_[i].count = slots[i];
+    devices_[i].sleepers.store(0);
+    devices_[i].wake_ups.store(0);
+    threads += slots[i];
+  }
+  for (int32_t i = 0; i < slot_count_; ++i) {
+    slots_[i].queue.clear();
+    slots_[i].looked = 0;
+  }
+  between_looks_ = clock_.ticks_of(std::chrono::microseconds(1));
+  // Where threads outnumber cores, spinning takes a core from one that could work.
+  const bool roomy = threads <= static_cast<int>(std::thread::hardware_concurrency());
+  spin_ = roomy ? clock_.ticks_of(std::chrono::microseconds(5)) : 0;
+}
+
+Dispatch::Taken Dispatch::take(int32_t index, std::span<const int32_t> fresh) {
+  Slot& mine = slots_[index];
+  Device& device = devices_[static_cast<size_t>(mine.device)];
+  Taken taken;
+  taken.rank = mine.queue.exchange(fresh, [&] {
+    if (stamped_) taken.when = clock_.now();
+  });
+  if (device.count == 1) return taken;
+  if (!fresh.empty() && mine.queue.head() != kNoRank) {
+    wake(device, static_cast<int32_t>(fresh.size()));
+  }
+  if (taken.rank == kNoRank) return look_around(index, taken);
+  const int64_t now = stamped_ ? taken.when : clock_.now();
+  if (now - mine.looked < between_looks_) return taken;
+  mine.looked = now;
+  return look_around(index, taken);
+}
+
+Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
+  Slot& own = slots_[index];
+  Device& device = devices_[static_cast<size_t>(own.device)];
+  for (;;) {
+    int32_t best = mine.rank;
+    int32_t who = -1;
+    for (int32_t i = device.first; i < device.first + device.count; ++i) {
+      const int32_t head = slots_[i].queue.head();
+      if (i == index || head >= best) continue;
+      best = head;
+      who = i;
+    }
+    if (who < 0) return mine;
+    Taken other;
+    other.rank = slots_[who].queue.exchange({}, [&] {
+      if (stamped_) other.when = clock_.now();
+    });
+    if (other.rank == kNoRank) continue;  // somebody was faster
+    const Taken worse = other.rank < mine.rank ? mine : other;
+    if (other.rank < mine.rank) mine = other;
+    if (worse.rank == kNoRank) return mine;
+    own.queue.give(worse.rank, [] {});
+    wake(device, 1);
+    return mine;
+  }
+}
+
+Dispatch::Taken Dispatch::wait(int32_t index) {
+  Slot& mine = slots_[index];
+  Device& device = devices_[static_cast<size_t>(mine.device)];
+  for (;;) {
+    for (const int64_t until = clock_.now() + spin_;;) {
+      if (crew_.over()) return {};
+      for (int32_t i = device.first; i < device.first + device.count; ++i) {
+        if (slots_[i].queue.head() == kNoRank) continue;
+        if (const Taken taken = take(index, {}); taken.rank != kNoRank) return taken;
+      }
+      if (clock_.now() >= until) break;
+      relax();
+    }
+    device.sleepers.fetch_add(1);
+    for (int32_t i = device.first; i < device.first + device.count; ++i) {
+      Taken taken;
+      taken.rank = slots_[i].queue.exchange({}, [&] {
+        if (stamped_) taken.when = clock_.now();
+      });
+      if (taken.rank == kNoRank) continue;
+      // No sleeper after all. Who has been taken for one is rung for, and heeds it.
+      int32_t sleepers = device.sleepers.load();
+      while (sleepers > 0 && !device.sleepers.compare_exchange_weak(sleepers, sleepers - 1)) {
+      }
+      if (sleepers == 0) heed(device, crew_);
+      return look_around(index, taken);
+    }
+    crew_.sleep();
+    heed(device, crew_);
+    crew_.wake();
+  }
+}
+
+void Dispatch::wake(Device& device, int32_t count) {
+  int32_t sleepers = device.sleepers.load(std::memory_order_relaxed);
+  while (count > 0 && sleepers > 0) {
+    if (!device.sleepers.compare_exchange_weak(sleepers, sleepers - 1)) continue;
+    device.wake_ups.fetch_add(1);
+    device.wake_ups.notify_one();
+    --count;
+    --sleepers;
+  }
+}
+
+void Dispatch::heed(Device& device, const Crew& crew) {
+  for (;;) {
+    int32_t rung = device.wake_ups.load();
+    if (rung > 0 && device.wake_ups.compare_exchange_weak(rung, rung - 1)) return;
+    if (crew.over()) return;
+    if (rung == 0) device.wake_ups.wait(0);
+  }
+}
+
+bool Dispatch::empty() const {
+  for (int32_t i = 0; i < slot_count_; ++i) {
+    if (slots_[i].queue.head() != kNoRank) return false;
+  }
+  return true;
+}
+
+void Dispatch::ring_all() {
+  for (Device& device : devices_) {
+    device.wake_ups.fetch_add(device.count);
+    device.wake_ups.notify_all();
+  }
+}
+
+}  // namespace tutti

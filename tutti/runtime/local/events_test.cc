@@ -1,0 +1,167 @@
+// The engine's own events, and the judge of them.
+
+#include "tutti/runtime/local/events.h"
+
+#include <gtest/gtest.h>
+
+#include "tutti/runtime/conformance.h"
+#include "tutti/runtime/local/testing.h"
+#include "tutti/runtime/sim/testing.h"
+#include "tutti/trace/check.h"
+
+namespace tutti {
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+Duration us(int64_t count) {
+  return std::chrono::microseconds(count);
+}
+
+// Keeps a core busy for about as long as the graph says, in nanoseconds times a hundred.
+OpCode busy_code(const Graph& graph) {
+  return [&graph, digest = testing::digest_code(graph)](const OpCall& call) -> Result<void> {
+    const auto until = std::chrono::steady_clock::now() + us(static_cast<int64_t>(call.op.size()));
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    return digest(call);
+  };
+}
+
+class TwoOps : public ::testing::Test {
+ protected:
+  World world_{graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":1},
+      {"name":"b","kind":"k","run_time_ns":1}])"),
+               testing::cpus(1, 1)};
+  Plan plan_ = testing::in_turn(*world_.problem);
+  EventRules rules_{.plan = &plan_, .patience = us(10)};
+
+  Sentences faults(Duration ready_b, Duration start_a, Duration start_b) {
+    const std::vector<OpEvents> events = {
+        {OpId{0}, DeviceId{0}, 0, us(0), start_a, start_a + us(100)},
+        {OpId{1}, DeviceId{0}, 0, ready_b, start_b, start_b + us(100)}};
+    return events_faults(*world_.problem, events, rules_);
+  }
+};
+
+TEST_F(TwoOps, OneAfterTheOtherAreFine) {
+  EXPECT_EQ(faults(us(0), us(0), us(100)), Sentences{});
+  EXPECT_EQ(faults(us(0), us(5), us(115)), Sentences{});
+}
+
+TEST_F(TwoOps, AnIdleSlotBesideAReadyOpIsFound) {
+  EXPECT_EQ(faults(us(50), us(0), us(111)),
+            Sentences{"from 100000 ns on a slot of 'cpu0' idled for 11000 ns while 1 ops were "
+                      "ready there"});
+  EXPECT_EQ(faults(us(105), us(0), us(111)), Sentences{});  // ready late
+}
+
+TEST_F(TwoOps, AnOpThatGoesFirstOutOfTurnIsFound) {
+  EXPECT_EQ(faults(us(0), us(104), us(4)),
+            Sentences{"op 'b' started on 'cpu0' at 4000 ns, though 'a', which goes before it, was "
+                      "ready at 0 ns and started at 104000 ns"});
+}
+
+TEST_F(TwoOps, DelaysCountFromReadyOpAndFreeSlot) {
+  const std::vector<OpEvents> events = {{OpId{0}, DeviceId{0}, 0, us(1), us(3), us(50)},
+                                        {OpId{1}, DeviceId{0}, 0, us(20), us(51), us(60)}};
+  EXPECT_EQ(dispatch_delays(*world_.problem, events), (std::vector<Duration>{us(1), us(2)}));
+}
+
+// Random graphs with random plans, or random online policies, on devices of one slot and of
+// several, with memories of their own and tight ones.
+int judge_runs(bool limits, bool online) {
+  int ended = 0;
+  std::vector<Duration> delays;
+  for (int i = 0; i < 120; ++i) {
+    Rng rng = Rng(23).split(static_cast<uint64_t>(i));
+    const World world = testing::random_world({.limits = limits, .device_kind = "cpu"}, rng);
+    const Plan plan = testing::random_plan(*world.problem, rng);
+    Policy policy = testing::random_policy(rng, /*pauses=*/i % 2 == 0);
+    const auto runtime =
+        testing::open_local(world.machine, testing::table_of(world.graph, busy_code(world.graph)));
+    const Result<Trace> trace =
+        online ? runtime->run_online(*world.problem, policy) : runtime->run(*world.problem, plan);
+    if (!trace) continue;
+    ++ended;
+    EXPECT_EQ(check_trace(*world.problem, *trace, rules_for(*trace, online ? nullptr : &plan)),
+              Sentences())
+        << "run " << i;
+    const std::vector<OpEvents> events = runtime->events();
+    EXPECT_EQ(events.size(), static_cast<size_t>(world.graph.size()));
+    EXPECT_EQ(events_faults(*world.problem, events, {.plan = online ? nullptr : &plan}),
+              Sentences())
+        << "run " << i;
+    testing::expect_digests(world.graph, *runtime);
+    const std::vector<Duration> some = dispatch_delays(*world.problem, events);
+    delays.insert(delays.end(), some.begin(), some.end());
+  }
+  std::sort(delays.begin(), delays.end());
+  if (delays.empty()) return ended;
+  const auto quantile = [&](double share) {
+    return to_text(delays[static_cast<size_t>(share * static_cast<double>(delays.size() - 1))]);
+  };
+  std::printf("dispatch delays of %zu ops: median %s, 90 %% %s, 99 %% %s, most %s\n", delays.size(),
+              quantile(0.5).c_str(), quantile(0.9).c_str(), quantile(0.99).c_str(),
+              quantile(1).c_str());
+  return ended;
+}
+
+TEST(LocalEvents, OfRandomPlansConserveWorkAndKeepPriorities) {
+  EXPECT_EQ(judge_runs(/*limits=*/false, /*online=*/false), 120);
+}
+
+TEST(LocalEvents, OfRandomPlansInLimitedMemoryConserveWork) {
+  EXPECT_GT(judge_runs(/*limits=*/true, /*online=*/false), 10);
+}
+
+TEST(LocalEvents, OfOnlinePoliciesConserveWork) {
+  EXPECT_GT(judge_runs(/*limits=*/false, /*online=*/true), 60);
+  EXPECT_GT(judge_runs(/*limits=*/true, /*online=*/true), 10);
+}
+
+class Never : public Select {
+ public:
+  std::optional<OpId> select(const State&) override { return std::nullopt; }
+};
+
+TEST(LocalOnline, WaitingForeverIsAnErrorNotAHang) {
+  const World world(graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":5}])"),
+                    testing::cpus(1, 1));
+  Rng rng(1);
+  Policy policy{std::make_unique<Never>(), std::make_unique<testing::RandomPlace>(rng)};
+  const auto runtime =
+      testing::open_local(world.machine, testing::table_of(world.graph, busy_code(world.graph)));
+  const Result<Trace> trace = runtime->run_online(*world.problem, policy);
+  ASSERT_FALSE(trace);
+  EXPECT_NE(trace.error().message.find("chose to wait"), std::string::npos)
+      << trace.error().message;
+}
+
+// The kit that every runtime passes, with values a thousand times smaller.
+TEST(LocalConformance, PlansAndOnlinePoliciesRunAsTheRulesSay) {
+  for (const auto& c : conformance_cases({.device_kind = "cpu", .unit_bytes = 1 << 10})) {
+    const auto runtime = testing::open_local(
+        c->machine, testing::table_of(c->graph, testing::digest_code(c->graph)));
+    Rng rng(3);
+    Policy policy = testing::random_policy(rng, /*pauses=*/false);
+    const Result<Trace> online = runtime->run_online(*c->problem, policy);
+    if (c->tight_memory && !online) continue;
+    ASSERT_TRUE(online) << c->name << ": " << online.error().message;
+    EXPECT_EQ(check_trace(*c->problem, *online, rules_for(*online, nullptr)), Sentences())
+        << c->name;
+    testing::expect_digests(c->graph, *runtime);
+    // What the policy did is a plan that obeys the problem.
+    Plan plan = testing::in_turn(*c->problem);
+    for (const OpSpan& span : online->ops) {
+      plan.placement[static_cast<size_t>(span.op.index)] = span.device;
+      plan.priority[static_cast<size_t>(span.op.index)] = span.start.count();
+    }
+    EXPECT_EQ(conformance_faults(*runtime, *c->problem, plan, /*repeatable=*/false), Sentences())
+        << c->name;
+    testing::expect_digests(c->graph, *runtime);
+  }
+}
+
+}  // namespace
+}  // namespace tutti

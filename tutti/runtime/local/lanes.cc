@@ -1,0 +1,65 @@
+#include "tutti/runtime/local/lanes.h"
+
+#include "tutti/base/check.h"
+
+namespace tutti {
+
+void Lanes::begin(Move move) {
+  move_ = std::move(move);
+  const MutexLock lock(mutex_);
+  for (auto& [ends, lane] : lanes_) {
+    const SpinHold hold(lane->lock);
+    lane->items.clear();
+  }
+}
+
+Lanes::Lane* Lanes::find(MemoryId from, MemoryId to) {
+  const MutexLock lock(mutex_);
+  std::unique_ptr<Lane>& lane = lanes_[{from, to}];
+  if (lane == nullptr) {
+    lane = std::make_unique<Lane>();
+    lane->copier = hardware_.copier(from, to);
+  }
+  return lane.get();
+}
+
+bool Lanes::join(MemoryId from, MemoryId to) {
+  return find(from, to)->copier != nullptr;
+}
+
+void Lanes::send(MemoryId from, MemoryId to, int32_t item) {
+  Lane& lane = *find(from, to);
+  TUTTI_CHECK(lane.copier != nullptr);
+  const SpinHold hold(lane.lock);
+  lane.items.push_back(item);
+  if (lane.active) return;
+  lane.active = true;
+  crew_.join();
+  if (lane.thread == nullptr) {
+    lane.thread = std::make_unique<KeptThread>([this, &lane] { serve(lane); });
+  }
+  lane.thread->begin();
+}
+
+void Lanes::serve(Lane& lane) {
+  if (!lane.entered) {
+    if (const Result<void> entered = lane.copier->enter(); !entered) crew_.fail(entered.error());
+    lane.entered = true;
+  }
+  for (;;) {
+    int32_t item = 0;
+    {
+      const SpinHold hold(lane.lock);
+      if (lane.items.empty() || crew_.over()) {
+        lane.active = false;
+        break;
+      }
+      item = lane.items.front();
+      lane.items.pop_front();
+    }
+    move_(*lane.copier, item);
+  }
+  crew_.leave(/*awake=*/true);
+}
+
+}  // namespace tutti
