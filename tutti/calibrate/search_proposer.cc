@@ -2,6 +2,7 @@
 
 #include "tutti/base/parallel.h"
 #include "tutti/search/annealing.h"
+#include "tutti/search/islands.h"
 
 namespace tutti {
 namespace {

@@ -1,0 +1,53 @@
+// Plans compared by real runs on this host: in turns, in an order that is drawn anew for each turn,
+// so that whatever disturbs the host for a while disturbs all of them.
+
+#ifndef TUTTI_TOOLS_COMPARE_REAL_H_
+#define TUTTI_TOOLS_COMPARE_REAL_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tutti/base/statistics.h"
+#include "tutti/base/stop.h"
+#include "tutti/plan/plan.h"
+#include "tutti/plan/problem.h"
+
+namespace tutti {
+
+struct RealEntry {
+  std::string name;
+  Plan plan;
+  double plan_seconds = 0;
+  bool bulk_synchronous = false;
+};
+
+struct RealRow {
+  std::string name;
+  bool bulk_synchronous = false;
+  double plan_seconds = 0;
+  std::optional<double> predicted_ns{};  // by the simulator; none under barriers, which it lacks
+  std::vector<double> times_ns{};
+  std::string error{};  // why it could not be run
+};
+
+struct RealComparisonSettings {
+  int repeats = 10;
+  int warm_up = 1;
+  uint64_t seed = 1;
+  bool staged = true;
+  Stop stop{};
+};
+
+// Fails if the machine cannot be bound to this host. A row that fails is left out from then on.
+Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
+                                              const std::vector<RealEntry>& entries,
+                                              const RealComparisonSettings& settings);
+
+std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows);
+// A tie with the best: the intervals of both means meet.
+std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow>& rows);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_COMPARE_REAL_H_
