@@ -327,5 +327,53 @@ TEST(CheckReleased, ServesFirstReadyFirst) {
                        "on 'gpu0' op 'v' was ready at 0 ns, before 't', but started after it"));
 }
 
+// On real devices everything takes as long as it takes, but in the same order.
+class MeasuredRun : public ::testing::Test {
+ protected:
+  World world_{small_graph(), small_machine()};
+  Trace trace_ = small_trace(world_.problem());
+
+  Sentences faults() {
+    trace_.runtime = "local";
+    return check_trace(world_.problem(), trace_, rules_for(trace_, nullptr));
+  }
+};
+
+TEST_F(MeasuredRun, MayTakeAnyTime) {
+  stand_still(trace_, ns(320), ns(77));  // links and slots idle
+  trace_.ops[4].finish += ns(1);         // e is slow
+  trace_.makespan += ns(1);
+  trace_.transfers[kMoveX].finish -= ns(5);  // x is quick
+  EXPECT_EQ(faults(), Sentences{});
+}
+
+TEST_F(MeasuredRun, MayCopyFromEndToEndDirectly) {
+  trace_.transfers[kMoveA0].finish = ns(430);
+  trace_.transfers.erase(trace_.transfers.begin() + kMoveA1);
+  EXPECT_EQ(faults(), Sentences{});
+}
+
+TEST_F(MeasuredRun, MustHaveItsOperands) {
+  trace_.ops[2].start = ns(429);
+  EXPECT_EQ(
+      faults(),
+      Sentences{"op 'c' started at 429 ns, but its operand 'a' was in 'gpu1' only at 430 ns"});
+}
+
+TEST_F(MeasuredRun, MustNotShareASlot) {
+  trace_.ops[1].start = ns(209);
+  EXPECT_TRUE(contains(faults(), "ops 'a' and 'b' both ran in slot 0 of 'gpu0' at 209 ns"));
+}
+
+TEST(MeasuredMemory, MustKeepToItsLimit) {
+  Constraints limited;
+  limited.memory_limits = {{.memory = "gpu0", .bytes = 249}};
+  const World world(small_graph(), small_machine(), limited);
+  Trace trace = small_trace(world.problem());
+  trace.runtime = "local";
+  EXPECT_EQ(check_trace(world.problem(), trace, rules_for(trace, nullptr)),
+            Sentences{"memory 'gpu0' held 250 bytes at 110 ns, which is 1 over its limit of 249"});
+}
+
 }  // namespace
 }  // namespace tutti

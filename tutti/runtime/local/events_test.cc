@@ -18,9 +18,9 @@ Duration us(int64_t count) {
   return std::chrono::microseconds(count);
 }
 
-// Keeps a core busy for about as long as the graph says, in nanoseconds times a hundred.
+// Keeps a core busy for a microsecond for each letter of the name of the op.
 OpCode busy_code(const Graph& graph) {
-  return [&graph, digest = testing::digest_code(graph)](const OpCall& call) -> Result<void> {
+  return [digest = testing::digest_code(graph)](const OpCall& call) -> Result<void> {
     const auto until = std::chrono::steady_clock::now() + us(static_cast<int64_t>(call.op.size()));
     while (std::chrono::steady_clock::now() < until) {
     }
