@@ -45,7 +45,8 @@ Residence on(const Machine& machine, DeviceId device) {
 
 Experiment probe(const Machine& machine, const Graph& graph, OpId op, const CanRun& can_run) {
   const std::string kind(graph.op_kind_name(op));
-  Experiment made{.what = kind + shape_text(graph, op), .graph = {}, .placement = {}};
+  Experiment made{
+      .what = kind + shape_text(graph, op), .graph = {}, .placement = {}, .alike = true};
   GraphBuilder builder(made.what);
   std::vector<std::pair<std::string, std::string>> attributes;
   for (const auto& [key, value] : graph.attributes(op)) attributes.emplace_back(key, value);
@@ -81,7 +82,8 @@ Experiment route_probe(const Machine& machine, MemoryId from, DeviceId to, int64
   Experiment made{.what = fmt::format("{} from {} to {}", bytes_to_text(bytes),
                                       machine.memory(from).name, machine.device(to).name),
                   .graph = {},
-                  .placement = {}};
+                  .placement = {},
+                  .alike = true};
   Residence home{.where = Residence::Where::host};
   for (const DeviceId device : machine.devices()) {
     if (machine.memory_of(device) == from) home = on(machine, device);
@@ -182,50 +184,6 @@ CostSpec unit_costs(const Graph& graph, const Machine& machine, const CanRun& ca
     }
   }
   return spec;
-}
-
-namespace {
-
-enum class Fill { numbers, ids, definite, small };
-
-// By who reads it first. Tiles of a factorisation are small beside its diagonal.
-Fill fill_of(const Graph& graph, ValueId value) {
-  Fill fill = Fill::numbers;
-  for (const EdgeId edge : graph.consumers(value)) {
-    const OpId op = graph.edge_to(edge);
-    const std::string_view kind = graph.op_kind_name(op);
-    const int32_t place = edge.index - (*graph.edges(op).begin()).index;
-    if (kind == "embedding" && place == 0) return Fill::ids;
-    const bool diagonal =
-        kind == "potrf" || (kind == "syrk" && place == 1) || (kind == "trsm" && place == 0);
-    if (diagonal) return Fill::definite;
-    if (kind == "trsm" || kind == "gemm" || kind == "syrk") fill = Fill::small;
-  }
-  return fill;
-}
-
-}  // namespace
-
-void fill_input(const Graph& graph, ValueId value, const Block& block) {
-  int64_t count = 1;
-  for (const int64_t size : block.shape) count *= size;
-  const Fill fill = fill_of(graph, value);
-  if (block.dtype != DType::f32 || fill == Fill::ids) {
-    auto* bytes = static_cast<unsigned char*>(block.data);
-    std::fill(bytes, bytes + count * element_bytes(block.dtype), static_cast<unsigned char>(0));
-    return;
-  }
-  auto* numbers = static_cast<float*>(block.data);
-  Rng rng = Rng(7).split(static_cast<uint64_t>(value.index));
-  for (int64_t i = 0; i < count; ++i) {
-    const auto u = static_cast<float>(rng.uniform());
-    numbers[i] = fill == Fill::numbers ? 2 * u - 1 : 1e-3F * u;
-  }
-  if (fill != Fill::definite || block.shape.size() != 2) return;
-  const int64_t side = std::min(block.shape[0], block.shape[1]);
-  for (int64_t i = 0; i < side; ++i) {
-    numbers[i * block.shape[1] + i] = static_cast<float>(block.shape[0]);
-  }
 }
 
 }  // namespace tutti
