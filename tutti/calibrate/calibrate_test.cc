@@ -257,7 +257,7 @@ TEST(Experiments, HaveEveryKindOfTheLadderInSeveralSizes) {
   const Graph graph = ladder();
   std::map<std::string, std::set<double>> sizes;
   for (const OpId op : graph.ops()) {
-    const Work work = work_of(graph, op);
+    const OpWork work = work_of(graph, op);
     sizes[std::string(graph.op_kind_name(op))].insert(work.flops + work.written_bytes);
   }
   EXPECT_EQ(sizes.size(), known_kinds().size());
@@ -291,7 +291,7 @@ TEST(InputCache, GivesTheNumbersOfTheFirstCopyToAll) {
     std::vector<float> first(256 * 256);
     std::vector<float> other(256 * 256);
     const auto fill = [&](int32_t value, std::vector<float>& data) {
-      cache.fill(probe, ValueId{value},
+      cache.fill(probe.graph, ValueId{value},
                  {.shape = probe.graph.shape(ValueId{value}), .data = data.data()});
     };
     fill(0, first);

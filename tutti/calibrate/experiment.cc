@@ -15,7 +15,7 @@ namespace tutti {
 namespace {
 
 // How often an op stands on each slot. The first on each slot may find it cold.
-int copies_of(const Work& work) {
+int copies_of(const OpWork& work) {
   const bool large = work.flops > 1e8 || work.read_bytes + work.written_bytes > 4e6;
   return large ? 3 : 8;
 }
@@ -45,8 +45,7 @@ Residence on(const Machine& machine, DeviceId device) {
 
 Experiment probe(const Machine& machine, const Graph& graph, OpId op, const CanRun& can_run) {
   const std::string kind(graph.op_kind_name(op));
-  Experiment made{
-      .what = kind + shape_text(graph, op), .graph = {}, .placement = {}, .alike = true};
+  Experiment made{.what = kind + shape_text(graph, op), .graph = {}, .placement = {}};
   GraphBuilder builder(made.what);
   std::vector<std::pair<std::string, std::string>> attributes;
   for (const auto& [key, value] : graph.attributes(op)) attributes.emplace_back(key, value);
@@ -82,8 +81,7 @@ Experiment route_probe(const Machine& machine, MemoryId from, DeviceId to, int64
   Experiment made{.what = fmt::format("{} from {} to {}", bytes_to_text(bytes),
                                       machine.memory(from).name, machine.device(to).name),
                   .graph = {},
-                  .placement = {},
-                  .alike = true};
+                  .placement = {}};
   Residence home{.where = Residence::Where::host};
   for (const DeviceId device : machine.devices()) {
     if (machine.memory_of(device) == from) home = on(machine, device);
@@ -111,7 +109,7 @@ Experiment route_probe(const Machine& machine, MemoryId from, DeviceId to, int64
 
 std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph* const> graphs,
                                   const CanRun& can_run) {
-  std::map<std::pair<std::string, Work>, std::pair<const Graph*, OpId>> examples;
+  std::map<std::pair<std::string, OpWork>, std::pair<const Graph*, OpId>> examples;
   for (const Graph* graph : graphs) {
     for (const OpId op : graph->ops()) {
       examples.try_emplace({std::string(graph->op_kind_name(op)), work_of(*graph, op)}, graph, op);

@@ -27,7 +27,6 @@ struct Experiment {
   std::string what;  // in a word, for progress
   Graph graph;
   std::vector<DeviceId> placement;
-  bool alike = false;  // its ops are copies of one, and may work on the same numbers
 };
 
 // Whether a kind of op can be run on a kind of device.

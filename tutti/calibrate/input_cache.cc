@@ -1,38 +1,51 @@
 #include "tutti/calibrate/input_cache.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstring>
 
+#include "tutti/base/fingerprint.h"
 #include "tutti/kernels/inputs.h"
 
 namespace tutti {
 namespace {
 
-// The same operand of the first op.
-ValueId first_copy(const Graph& graph, ValueId value) {
-  const auto readers = graph.consumers(value);
-  if (readers.empty()) return value;
-  const OpId op = graph.edge_to(readers[0]);
-  const int32_t place = readers[0].index - (*graph.edges(op).begin()).index;
-  return graph.operands(OpId{0})[static_cast<size_t>(place)];
+bool edges_in(const Graph& graph) {
+  return std::any_of(graph.values().begin(), graph.values().end(), [&](ValueId value) {
+    return graph.producer(value).valid() && !graph.consumers(value).empty();
+  });
 }
 
 }  // namespace
 
-void InputCache::fill(const Experiment& experiment, ValueId value, const Block& block) {
-  const Graph& graph = experiment.graph;
-  const ValueId like = experiment.alike ? first_copy(graph, value) : value;
+std::string InputCache::key_of(const Graph& graph, ValueId value) {
+  const auto [known, is_new] = has_edges_.try_emplace(graph.fingerprint(), false);
+  if (is_new) known->second = edges_in(graph);
+  const auto readers = graph.consumers(value);
+  if (known->second || readers.empty()) {
+    return fmt::format("{}:{}", fingerprint_text(graph.fingerprint()), value.index);
+  }
+  const OpId op = graph.edge_to(readers[0]);
+  const int32_t place = readers[0].index - (*graph.edges(op).begin()).index;
+  return fmt::format("{}:{}:{}:{}", graph.op_kind_name(op), place, to_text(graph.dtype(value)),
+                     fmt::join(graph.shape(value), "x"));
+}
+
+void InputCache::fill(const Graph& graph, ValueId value, const Block& block) {
   const auto bytes = static_cast<size_t>(graph.bytes(value));
-  const auto known = kept_.find({graph.fingerprint(), like.index});
-  if (known != kept_.end()) {
+  const std::string key = key_of(graph, value);
+  const auto known = kept_.find(key);
+  if (known != kept_.end() && known->second.size() == bytes) {
     std::memcpy(block.data, known->second.data(), bytes);
     return;
   }
-  fill_input(graph, like, /*seed=*/1, block);
-  if (bytes_ + bytes > kMostBytes) return;
+  fill_input(graph, value, /*seed=*/1, block);
+  if (known != kept_.end() || bytes_ + bytes > kMostBytes) return;
   bytes_ += bytes;
   const auto* data = static_cast<const std::byte*>(block.data);
-  kept_.emplace(std::pair(graph.fingerprint(), like.index),
-                std::vector<std::byte>(data, data + bytes));
+  kept_.emplace(key, std::vector<std::byte>(data, data + bytes));
 }
 
 }  // namespace tutti

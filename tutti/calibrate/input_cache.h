@@ -7,23 +7,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <string>
 #include <vector>
 
-#include "tutti/calibrate/experiment.h"
+#include "tutti/graph/graph.h"
 #include "tutti/kernels/block.h"
 
 namespace tutti {
 
 class InputCache {
  public:
-  // As fill_input of tutti/kernels/inputs.h; copies of one op get the numbers of the first.
-  void fill(const Experiment& experiment, ValueId value, const Block& block);
+  // As fill_input of tutti/kernels/inputs.h. In a graph without edges, operands of one shape at the
+  // same place of one kind get the same numbers.
+  void fill(const Graph& graph, ValueId value, const Block& block);
 
  private:
   static constexpr size_t kMostBytes = size_t{1} << 30;
 
-  std::map<std::pair<uint64_t, int32_t>, std::vector<std::byte>> kept_;  // by graph and value
+  std::string key_of(const Graph& graph, ValueId value);
+
+  std::map<uint64_t, bool> has_edges_;  // by graph
+  std::map<std::string, std::vector<std::byte>> kept_;
   size_t bytes_ = 0;
 };
 
