@@ -8,12 +8,14 @@
 
 #include "test/support/markdown.h"
 #include "tutti/base/document.h"
+#include "tutti/calibrate/state_file.h"
 #include "tutti/costs/file.h"
 #include "tutti/graph/file.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/machine/file.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
+#include "tutti/report/validation.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 
@@ -122,6 +124,20 @@ TEST(Formats, ResultExamplesAreJson) {
   for (Source& source : examples_in("compare.md")) {
     const Result<Document> document = read_json(source);
     EXPECT_TRUE(document) << document.error().message;
+  }
+}
+
+TEST(Formats, CalibrationExamplesAreCalibrations) {
+  for (Source& source : examples_in("calibration.md")) {
+    const Result<CalibrationState> state = read_calibration(source);
+    EXPECT_TRUE(state) << state.error().message;
+  }
+}
+
+TEST(Formats, ValidationExamplesAreValidations) {
+  for (Source& source : examples_in("validation.md")) {
+    const Result<ReportedValidation> validation = read_validation(source);
+    EXPECT_TRUE(validation) << validation.error().message;
   }
 }
 

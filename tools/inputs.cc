@@ -62,8 +62,8 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
     return kind.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
   };
   std::set<std::string> unknown;
-  for (const auto& row : spec.run_times) {
-    if (!known(row.kind)) unknown.insert(row.kind);
+  for (const auto& row : spec.run_times) {  // a machine is measured for more than one graph
+    if (!known(row.kind) && row.points.empty()) unknown.insert(row.kind);
   }
   for (const auto& row : spec.efficiencies) {
     if (!known(row.kind)) unknown.insert(row.kind);
@@ -150,6 +150,8 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     spec.kind_noise.clear();
     spec.ignore_spreads = true;
   }
+  loaded.calibration = spec.calibration;
+  loaded.validation = spec.validation;
   Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
   loaded.costs = std::make_unique<Costs>(std::move(*built));

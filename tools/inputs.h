@@ -22,6 +22,9 @@ struct LoadedProblem {
   std::unique_ptr<Machine> machine;
   std::unique_ptr<Costs> costs;
   std::unique_ptr<Problem> problem;
+  // What the costs file says about itself, where it was measured.
+  std::optional<CostSpec::Calibration> calibration{};
+  std::optional<CostSpec::Validation> validation{};
 };
 
 // Most commands name the graph first; those about other files name it by a flag.

@@ -13,6 +13,7 @@
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
+#include "tutti/calibrate/validate.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/search/judging.h"
@@ -147,6 +148,9 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
   json.key("single_device_ns");
   single ? json.value(*single) : json.null();
   json.field("evaluations", result.plan.provenance.evaluations);
+  if (const std::string& validation = result.plan.provenance.validation; !validation.empty()) {
+    json.field("validation", validation);
+  }
   json.field("scenarios", result.scenarios).field("judged_on", result.judged_on);
   json.key("tried").open_list();
   for (const Tried& tried : result.tried) {
@@ -183,6 +187,9 @@ void print_text(const Problem& problem, const AutoResult& result, const Bounds& 
   fmt::print("{}\n", answer_line(result.plan.provenance.policy, result.makespan, bounds, single));
   if (const std::string& note = result.plan.provenance.note; !note.empty()) {
     fmt::print("  {}\n", note);
+  }
+  if (const std::string& validation = result.plan.provenance.validation; !validation.empty()) {
+    fmt::print("  {}\n", validation);
   }
   if (!result.shortfall.empty()) fmt::print("  {}\n", result.shortfall);
   std::vector<int64_t> ops(static_cast<size_t>(problem.machine.size()), 0);
@@ -221,8 +228,9 @@ int run_plan(const PlanArguments& arguments) {
   const Problem& problem = *loaded->problem;
   const Bounds bounds = lower_bounds(problem);
   clock.inputs_are_read();
-  const Result<AutoResult> result = make(arguments, problem, bounds.strongest(), clock);
+  Result<AutoResult> result = make(arguments, problem, bounds.strongest(), clock);
   if (!result) return report(result.error());
+  if (loaded->validation) result->plan.provenance.validation = to_text(*loaded->validation);
   tell_of_interrupt("the plan is the best that was found until then");
   const std::vector<std::string> faults = check_plan(problem, result->plan, 1);
   if (!faults.empty()) {

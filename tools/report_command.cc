@@ -1,4 +1,5 @@
-// tutti report: one self-contained HTML page from plans, traces, comparisons and training logs.
+// tutti report: one self-contained HTML page from plans, traces, comparisons, validations and
+// training logs.
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ struct ReportArguments {
   std::string output = "report.html";
 };
 
-enum class What { graph, plan, trace, comparison, training_log };
+enum class What { graph, plan, trace, comparison, validation, training_log };
 
 // The text that the first "format" of a JSON text has, or nothing.
 std::string_view format_of(std::string_view start) {
@@ -42,6 +43,7 @@ What recognise(std::string_view start) {
   const std::string_view format = format_of(start);
   if (format == "tutti-plan") return What::plan;
   if (format == "tutti-trace") return What::trace;
+  if (format == "tutti-validation") return What::validation;
   if (looks_like_training_log(start)) return What::training_log;
   return looks_like_comparison(start) ? What::comparison : What::graph;
 }
@@ -77,8 +79,8 @@ Result<std::vector<Input>> open_inputs(const std::vector<std::string>& files) {
     if (input.what != What::graph) continue;
     if (graph != nullptr) {
       return invalid_input(
-          fmt::format("{} is neither a plan, a trace, a comparison nor a training log, and {} is "
-                      "taken for the graph already; a report is about one graph",
+          fmt::format("{} is neither a plan, a trace, a comparison, a validation nor a training "
+                      "log, and {} is taken for the graph already; a report is about one graph",
                       input.source.name(), graph->name()));
     }
     graph = &input.source;
@@ -123,6 +125,12 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
       page.comparisons.push_back(std::move(*comparison));
       continue;
     }
+    if (input.what == What::validation) {
+      Result<ReportedValidation> validation = read_validation(input.source);
+      if (!validation) return validation.error();
+      page.validations.push_back(std::move(*validation));
+      continue;
+    }
     if (input.what == What::training_log) {
       Result<TrainingLog> log = read_training_log(input.source);
       if (!log) return log.error();
@@ -138,8 +146,10 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
     if (!run) return run.error();
     page.runs.push_back(std::move(*run));
   }
-  if (page.runs.empty() && page.comparisons.empty() && page.training.empty()) {
-    return invalid_input("a report needs at least one plan, trace, comparison or training log");
+  if (page.runs.empty() && page.comparisons.empty() && page.training.empty() &&
+      page.validations.empty()) {
+    return invalid_input(
+        "a report needs at least one plan, trace, comparison, validation or training log");
   }
   if (problem == nullptr) return {};
   page.bounds = lower_bounds(*problem);
@@ -183,9 +193,10 @@ int run_report(const ReportArguments& arguments) {
   if (Result<void> written = output->commit(); !written) return report(written.error());
   if (arguments.output != "-") {
     fmt::print(
-        "report written to {} (runs: {}, comparisons: {}, training logs: {}); open it in a "
+        "report written to {} (runs: {}, comparisons: {}, training logs: {}{}); open it in a "
         "browser\n",
-        arguments.output, page.runs.size(), page.comparisons.size(), page.training.size());
+        arguments.output, page.runs.size(), page.comparisons.size(), page.training.size(),
+        page.validations.empty() ? "" : fmt::format(", validations: {}", page.validations.size()));
   }
   return 0;
 }
@@ -203,8 +214,9 @@ void add_report_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "files", arguments->files,
-          "Plans, traces, comparisons (tutti compare --json), training logs or the folders "
-          "they are in, and the graph that plans and traces are of; each is recognised by "
+          "Plans, traces, comparisons (tutti compare --json), validations (tutti validate -o), "
+          "training logs or the folders they are in, and the graph that plans and traces are of; "
+          "each is recognised by "
           "its content; - is standard input")
       ->required();
   arguments->inputs.add_rest_to(*command);

@@ -22,7 +22,18 @@ void on_interrupt(int /*signal*/) {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-// "20s", "500ms", "2m", "1h", with a fraction if you like; none if it is not that.
+Result<std::shared_ptr<const DopplerModel>> load_network(const std::string& path) {
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  const Result<TensorFile> file = read_tensors(*source);
+  if (!file) return file.error();
+  Result<DopplerModel> model = DopplerModel::load(*file, path);
+  if (!model) return model.error();
+  return std::make_shared<const DopplerModel>(std::move(*model));
+}
+
+}  // namespace
+
 std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();
@@ -40,17 +51,19 @@ std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
   return std::chrono::milliseconds(static_cast<int64_t>(ms));
 }
 
-Result<std::shared_ptr<const DopplerModel>> load_network(const std::string& path) {
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  const Result<TensorFile> file = read_tensors(*source);
-  if (!file) return file.error();
-  Result<DopplerModel> model = DopplerModel::load(*file, path);
-  if (!model) return model.error();
-  return std::make_shared<const DopplerModel>(std::move(*model));
+CLI::Validator is_budget() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return parse_budget(text) ? std::string() : "must be a time such as 500ms, 20s, 2m or 1h";
+      },
+      "TIME");
 }
 
-}  // namespace
+Stop stop_on_interrupt() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);  // batch systems send it some time before they kill
+  return Stop(&interrupted);
+}
 
 void SearchOptions::add_budget_to(CLI::App& command, const std::string& what) {
   command
@@ -60,9 +73,7 @@ void SearchOptions::add_budget_to(CLI::App& command, const std::string& what) {
               ", such as 500ms, 20s, 2m, from the start of "
               "the command; kept within 5 %, as far as one plan can be had in it. Without it "
               "and --evaluations: a count that takes a second or two")
-      ->check([](const std::string& text) {
-        return parse_budget(text) ? std::string() : "must be a time such as 500ms, 20s, 2m or 1h";
-      });
+      ->check(is_budget());
   command
       .add_option("--evaluations", evaluations,
                   "Simulations a search may spend; the same count and seed give the same plan. The "
@@ -133,10 +144,8 @@ Result<void> SearchOptions::require_none(const std::string& because) const {
 }
 
 Budget SearchOptions::to_budget() const {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);  // batch systems send it some time before they kill
   return {
-      .wall_clock = parse_budget(budget), .evaluations = evaluations, .stop = Stop(&interrupted)};
+      .wall_clock = parse_budget(budget), .evaluations = evaluations, .stop = stop_on_interrupt()};
 }
 
 Result<AutoSettings> SearchOptions::settings(const ModelOptions& model,

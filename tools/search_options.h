@@ -4,6 +4,7 @@
 #define TUTTI_TOOLS_SEARCH_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,13 @@
 #include "tutti/search/auto.h"
 
 namespace tutti {
+
+// "20s", "500ms", "2m", "1h", with a fraction if you like; none if it is not that.
+std::optional<std::chrono::milliseconds> parse_budget(const std::string& text);
+CLI::Validator is_budget();
+
+// Raised by Ctrl-C, and by SIGTERM; a second one ends the program.
+Stop stop_on_interrupt();
 
 struct SearchOptions {
   std::string budget;  // as "20s"; empty: none

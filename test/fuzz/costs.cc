@@ -3,6 +3,7 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "test/fuzz/world.h"
+#include "tutti/base/document.h"
 #include "tutti/costs/file.h"
 
 namespace tutti::fuzz {
@@ -13,6 +14,15 @@ bool fuzz_costs(const uint8_t* data, size_t size) {
   if (!spec) {
     expect_refusal(spec.error());
     return false;
+  }
+  const std::string text = costs_to_json(*spec);
+  Source written = Source::from_text("written", text);
+  const Result<CostSpec> again = read_costs(written);
+  TUTTI_CHECK(again.has_value() && costs_to_json(*again) == text);
+  if (can_read_toml()) {
+    Source toml = Source::from_text("written", costs_to_toml(*spec));
+    const Result<CostSpec> third = read_costs(toml);
+    TUTTI_CHECK(third.has_value() && costs_to_json(*third) == text);
   }
   const Graph& graph = fixed_problem().graph;
   const Machine& machine = fixed_problem().machine;

@@ -4,14 +4,24 @@ namespace tutti::fuzz {
 
 std::span<const Harness> harnesses() {
   static constexpr Harness kAll[] = {
-      {"graph", fuzz_graph},   {"doppler", fuzz_doppler},
-      {"stg", fuzz_stg},       {"wfformat", fuzz_wfformat},
-      {"dot", fuzz_dot},       {"hoft", fuzz_hoft},
-      {"import", fuzz_import}, {"machine", fuzz_machine},
-      {"costs", fuzz_costs},   {"constraints", fuzz_constraints},
-      {"plan", fuzz_plan},     {"search_state", fuzz_search_state},
-      {"trace", fuzz_trace},   {"comparison", fuzz_comparison},
-      {"model", fuzz_model},   {"training_log", fuzz_training_log},
+      {"graph", fuzz_graph},
+      {"doppler", fuzz_doppler},
+      {"stg", fuzz_stg},
+      {"wfformat", fuzz_wfformat},
+      {"dot", fuzz_dot},
+      {"hoft", fuzz_hoft},
+      {"import", fuzz_import},
+      {"machine", fuzz_machine},
+      {"costs", fuzz_costs},
+      {"constraints", fuzz_constraints},
+      {"plan", fuzz_plan},
+      {"search_state", fuzz_search_state},
+      {"trace", fuzz_trace},
+      {"comparison", fuzz_comparison},
+      {"model", fuzz_model},
+      {"training_log", fuzz_training_log},
+      {"calibration", fuzz_calibration},
+      {"validation", fuzz_validation},
   };
   return kAll;
 }

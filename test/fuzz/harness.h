@@ -30,6 +30,8 @@ bool fuzz_search_state(const uint8_t* data, size_t size);
 bool fuzz_trace(const uint8_t* data, size_t size);  // of the world in world.h
 bool fuzz_comparison(const uint8_t* data, size_t size);
 bool fuzz_training_log(const uint8_t* data, size_t size);
+bool fuzz_calibration(const uint8_t* data, size_t size);
+bool fuzz_validation(const uint8_t* data, size_t size);
 bool fuzz_model(const uint8_t* data, size_t size);
 
 struct Harness {

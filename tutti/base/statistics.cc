@@ -10,35 +10,32 @@
 namespace tutti {
 namespace {
 
-// The share of Student's distribution below t: with t = sqrt(nu) tan(a) the density is proportional
-// to cos(a)^(nu - 1), which is integrated by Simpson's rule.
-double student_share(double t, double freedom) {
-  constexpr int kSteps = 2000;
-  const double half_pi = std::acos(0.0);
-  const auto mass = [&](double to) {
-    const double step = to / kSteps;
-    double sum = 0;
-    for (int i = 0; i <= kSteps; ++i) {
-      const double value = std::pow(std::cos(std::min(i * step, half_pi)), freedom - 1);
-      sum += value * (i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2);
-    }
-    return sum * step / 3;
-  };
-  const double angle = std::atan(std::abs(t) / std::sqrt(freedom));
-  const double half = mass(angle) / mass(half_pi) / 2;
-  return t < 0 ? 0.5 - half : 0.5 + half;
+// The mass of Student's density from t = 0 to sqrt(nu) tan(angle): with that substitution the
+// density is proportional to cos(a)^(nu - 1), which is integrated by Simpson's rule.
+double student_mass(double angle, double freedom) {
+  constexpr int kSteps = 400;
+  const double step = angle / kSteps;
+  double sum = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double value = std::pow(std::max(std::cos(i * step), 0.0), freedom - 1);
+    sum += value * (i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2);
+  }
+  return sum * step / 3;
 }
 
 }  // namespace
 
 double student_quantile(double share, double freedom) {
-  double least = -1e3;
-  double most = 1e3;
-  for (int i = 0; i < 60; ++i) {
+  const double half_pi = std::acos(0.0);
+  const double wanted = std::abs(share - 0.5) * 2 * student_mass(half_pi, freedom);
+  double least = 0;
+  double most = half_pi;
+  for (int i = 0; i < 50; ++i) {
     const double middle = (least + most) / 2;
-    (student_share(middle, freedom) < share ? least : most) = middle;
+    (student_mass(middle, freedom) < wanted ? least : most) = middle;
   }
-  return (least + most) / 2;
+  const double t = std::sqrt(freedom) * std::tan((least + most) / 2);
+  return share < 0.5 ? -t : t;
 }
 
 Summary summary_of(std::span<const double> samples) {

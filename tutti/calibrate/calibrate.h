@@ -26,6 +26,7 @@ struct CalibrateOptions {
   int warm_ups = 1;  // runs of each experiment that do not count
   Stop stop{};
   std::string when{};  // for sentences about drift
+  // Called before each run.
   std::function<void(int64_t run, const Experiment& experiment)> progress{};
 };
 

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "test/support/world.h"
+#include "tutti/calibrate/input_cache.h"
 #include "tutti/calibrate/observe.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/calibrate/testing.h"
 #include "tutti/graph/kind/kind.h"
-#include "tutti/kernels/kernel.h"
 #include "tutti/policy/registry.h"
 
 namespace tutti {
@@ -18,7 +18,6 @@ namespace {
 using testing::chain;
 using testing::everything_runs;
 using testing::HiddenMachine;
-using testing::network;
 using testing::tiles;
 using testing::true_costs;
 
@@ -258,7 +257,7 @@ TEST(Experiments, HaveEveryKindOfTheLadderInSeveralSizes) {
   const Graph graph = ladder();
   std::map<std::string, std::set<double>> sizes;
   for (const OpId op : graph.ops()) {
-    const Work work = work_of(graph, op);
+    const OpWork work = work_of(graph, op);
     sizes[std::string(graph.op_kind_name(op))].insert(work.flops + work.written_bytes);
   }
   EXPECT_EQ(sizes.size(), known_kinds().size());
@@ -284,28 +283,23 @@ TEST(Experiments, GoOverEveryHopOfAMachine) {
   }
 }
 
-TEST(Experiments, FillInputsThatEveryKernelCanWorkOn) {
-  const Graph graph = ladder();
-  for (const OpId op : graph.ops()) {
-    if (graph.flops(op) > 1e6) continue;
-    std::vector<std::vector<float>> data;
-    std::vector<ConstBlock> operands;
-    for (const ValueId value : graph.operands(op)) {
-      data.emplace_back(static_cast<size_t>(graph.bytes(value) / 4));
-    }
-    size_t i = 0;
-    for (const ValueId value : graph.operands(op)) {
-      const Block block{
-          .shape = graph.shape(value), .dtype = graph.dtype(value), .data = data[i++].data()};
-      fill_input(graph, value, block);
-      operands.emplace_back(block);
-    }
-    const ValueId output = *graph.outputs(op).begin();
-    std::vector<float> result(static_cast<size_t>(graph.bytes(output) / 4));
-    const Result<void> ran =
-        run_cpu(graph.op_kind_name(op), Attributes(graph.attributes(op)), operands,
-                {.shape = graph.shape(output), .data = result.data()});
-    EXPECT_TRUE(ran) << graph.op_name(op) << ": " << ran.error().message;
+TEST(InputCache, GivesTheNumbersOfTheFirstCopyToAll) {
+  const Bench bench;
+  const Graph* graphs[] = {&bench.second};
+  for (const Experiment& probe : op_probes(bench.sheet, graphs, everything_runs)) {
+    InputCache cache;
+    std::vector<float> first(256 * 256);
+    std::vector<float> other(256 * 256);
+    const auto fill = [&](int32_t value, std::vector<float>& data) {
+      cache.fill(probe.graph, ValueId{value},
+                 {.shape = probe.graph.shape(ValueId{value}), .data = data.data()});
+    };
+    fill(0, first);
+    const int32_t copy = probe.graph.operands(OpId{3})[0].index;
+    EXPECT_NE(copy, 0);
+    fill(copy, other);
+    EXPECT_EQ(first, other) << probe.what;
+    EXPECT_NE(first[5], 0.0F) << probe.what;
   }
 }
 

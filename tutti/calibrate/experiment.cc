@@ -15,7 +15,7 @@ namespace tutti {
 namespace {
 
 // How often an op stands on each slot. The first on each slot may find it cold.
-int copies_of(const Work& work) {
+int copies_of(const OpWork& work) {
   const bool large = work.flops > 1e8 || work.read_bytes + work.written_bytes > 4e6;
   return large ? 3 : 8;
 }
@@ -109,7 +109,7 @@ Experiment route_probe(const Machine& machine, MemoryId from, DeviceId to, int64
 
 std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph* const> graphs,
                                   const CanRun& can_run) {
-  std::map<std::pair<std::string, Work>, std::pair<const Graph*, OpId>> examples;
+  std::map<std::pair<std::string, OpWork>, std::pair<const Graph*, OpId>> examples;
   for (const Graph* graph : graphs) {
     for (const OpId op : graph->ops()) {
       examples.try_emplace({std::string(graph->op_kind_name(op)), work_of(*graph, op)}, graph, op);
@@ -182,50 +182,6 @@ CostSpec unit_costs(const Graph& graph, const Machine& machine, const CanRun& ca
     }
   }
   return spec;
-}
-
-namespace {
-
-enum class Fill { numbers, ids, definite, small };
-
-// By who reads it first. Tiles of a factorisation are small beside its diagonal.
-Fill fill_of(const Graph& graph, ValueId value) {
-  Fill fill = Fill::numbers;
-  for (const EdgeId edge : graph.consumers(value)) {
-    const OpId op = graph.edge_to(edge);
-    const std::string_view kind = graph.op_kind_name(op);
-    const int32_t place = edge.index - (*graph.edges(op).begin()).index;
-    if (kind == "embedding" && place == 0) return Fill::ids;
-    const bool diagonal =
-        kind == "potrf" || (kind == "syrk" && place == 1) || (kind == "trsm" && place == 0);
-    if (diagonal) return Fill::definite;
-    if (kind == "trsm" || kind == "gemm" || kind == "syrk") fill = Fill::small;
-  }
-  return fill;
-}
-
-}  // namespace
-
-void fill_input(const Graph& graph, ValueId value, const Block& block) {
-  int64_t count = 1;
-  for (const int64_t size : block.shape) count *= size;
-  const Fill fill = fill_of(graph, value);
-  if (block.dtype != DType::f32 || fill == Fill::ids) {
-    auto* bytes = static_cast<unsigned char*>(block.data);
-    std::fill(bytes, bytes + count * element_bytes(block.dtype), static_cast<unsigned char>(0));
-    return;
-  }
-  auto* numbers = static_cast<float*>(block.data);
-  Rng rng = Rng(7).split(static_cast<uint64_t>(value.index));
-  for (int64_t i = 0; i < count; ++i) {
-    const auto u = static_cast<float>(rng.uniform());
-    numbers[i] = fill == Fill::numbers ? 2 * u - 1 : 1e-3F * u;
-  }
-  if (fill != Fill::definite || block.shape.size() != 2) return;
-  const int64_t side = std::min(block.shape[0], block.shape[1]);
-  for (int64_t i = 0; i < side; ++i) {
-    numbers[i * block.shape[1] + i] = static_cast<float>(block.shape[0]);
-  }
 }
 
 }  // namespace tutti

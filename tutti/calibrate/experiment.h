@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "tutti/graph/graph.h"
-#include "tutti/kernels/block.h"
 #include "tutti/machine/machine.h"
 
 namespace tutti {
@@ -50,10 +49,6 @@ Result<std::vector<Experiment>> whole_graphs(const Machine& machine, const Graph
 // Costs under which an experiment is a problem: every op takes a microsecond wherever it can run.
 // What runs for real does not look at them.
 struct CostSpec unit_costs(const Graph& graph, const Machine& machine, const CanRun& can_run);
-
-// Fills a graph input with numbers that every kernel can work on: factorisations find a positive
-// definite matrix, and ids are in their tables. The same for the same graph and value.
-void fill_input(const Graph& graph, ValueId value, const Block& block);
 
 }  // namespace tutti
 

@@ -22,10 +22,10 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-MeasuredPoint point_of(const Work& work, const Posterior& posterior) {
+MeasuredPoint point_of(const OpWork& work, const Posterior& posterior) {
   const Posterior::Estimate estimate = posterior.estimate();
   return {.work = work,
-          .time_ns = std::max(estimate.mean_ns, 1e-3),
+          .time_ns = std::clamp(estimate.mean_ns, 1e-3, static_cast<double>(kLongestTimeNs)),
           .spread = std::min(estimate.spread, 10.0),
           .count = static_cast<double>(std::min<int64_t>(posterior.count(), Posterior::kKept))};
 }

@@ -21,7 +21,7 @@ namespace tutti {
 struct CellKey {
   std::string kind;   // of op; empty: a hop
   std::string where;  // the device's kind; of a hop: its channels (hop_name)
-  Work work;          // of a hop: its bytes as read_bytes
+  OpWork work;        // of a hop: its bytes as read_bytes
 
   friend auto operator<=>(const CellKey&, const CellKey&) = default;
 };

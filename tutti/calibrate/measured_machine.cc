@@ -7,6 +7,7 @@
 
 #include "tutti/calibrate/knowledge.h"
 #include "tutti/calibrate/observe.h"
+#include "tutti/machine/spec.h"
 
 namespace tutti {
 namespace {
@@ -31,6 +32,10 @@ int link_of(const MachineSpec& spec, const std::string& channel) {
   return -1;
 }
 
+Duration bounded(double ns) {
+  return nanoseconds_of(std::min(ns, static_cast<double>(kLongestLatencyNs)));
+}
+
 // A hop's latency is divided over its links as the machine file has it, or evenly where that says
 // 0; its bandwidth is that of its narrowest links.
 void tell_links(const Machine& machine, const Hop& hop, const WorkLaw& law,
@@ -50,7 +55,7 @@ void tell_links(const Machine& machine, const Hop& hop, const WorkLaw& law,
     figure.latency_sum += law.overhead_ns * share;
     ++figure.latencies;
     if (law.ns_per_byte <= 0) continue;
-    const double measured = 1e9 / law.ns_per_byte;
+    const double measured = std::clamp(1e9 / law.ns_per_byte, 1.0, 1e18);
     const bool narrowest = channel->bytes_per_s <= 0 || hop.ns_per_byte <= 0 ||
                            channel->bytes_per_s <= 1.001e9 / hop.ns_per_byte;
     if (narrowest) {
@@ -84,7 +89,7 @@ MachineSpec Knowledge::machine(const Machine& machine) const {
     const LinkFigures& figure = figures[i];
     MachineSpec::LinkSpec& link = spec.links[i];
     if (figure.latencies > 0) {
-      link.latency = nanoseconds_of(std::min(figure.latency_sum / figure.latencies, 3.6e12));
+      link.latency = bounded(figure.latency_sum / figure.latencies);
     }
     if (figure.bandwidths > 0) {
       link.bytes_per_s = std::exp(figure.log_bandwidth_sum / figure.bandwidths);
@@ -106,7 +111,7 @@ MachineSpec Knowledge::machine(const Machine& machine) const {
     if (found == overheads.end()) continue;
     std::vector<double>& some = found->second;
     std::sort(some.begin(), some.end());
-    item.device.launch_overhead = nanoseconds_of(some[some.size() / 2]);
+    item.device.launch_overhead = bounded(some[some.size() / 2]);
   }
   return spec;
 }

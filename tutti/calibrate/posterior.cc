@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tutti/base/check.h"
+#include "tutti/base/statistics.h"
 
 namespace tutti {
 namespace {
@@ -75,33 +76,7 @@ Fit fit(std::span<const double> logs) {
   return found;
 }
 
-// The mass of Student's density from t = 0 to sqrt(nu) tan(angle), by the substitution of noise.cc:
-// the density is then proportional to cos(a)^(nu - 1). Simpson's rule.
-double student_mass(double angle, double freedom) {
-  constexpr int kSteps = 400;
-  const double step = angle / kSteps;
-  double sum = 0;
-  for (int i = 0; i <= kSteps; ++i) {
-    const double value = std::pow(std::max(std::cos(i * step), 0.0), freedom - 1);
-    sum += value * (i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2);
-  }
-  return sum * step / 3;
-}
-
 }  // namespace
-
-double student_quantile(double share, double freedom) {
-  const double half_pi = std::acos(0.0);
-  const double wanted = std::abs(share - 0.5) * 2 * student_mass(half_pi, freedom);
-  double least = 0;
-  double most = half_pi;
-  for (int i = 0; i < 40; ++i) {
-    const double middle = (least + most) / 2;
-    (student_mass(middle, freedom) < wanted ? least : most) = middle;
-  }
-  const double t = std::sqrt(freedom) * std::tan((least + most) / 2);
-  return share < 0.5 ? -t : t;
-}
 
 Posterior::Estimate estimate_of(std::span<const double> logs) {
   TUTTI_CHECK(!logs.empty());

@@ -84,9 +84,6 @@ class Posterior {
 // The estimate from samples of the logarithm of time; at least one.
 Posterior::Estimate estimate_of(std::span<const double> logs);
 
-// The t below which that share of Student's distribution lies; share is above 0 and below 1.
-double student_quantile(double share, double freedom);
-
 }  // namespace tutti
 
 #endif  // TUTTI_CALIBRATE_POSTERIOR_H_

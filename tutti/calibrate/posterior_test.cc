@@ -25,13 +25,6 @@ TEST(Posterior, FindsLocationAndSpread) {
   EXPECT_EQ(posterior.count(), 64);
 }
 
-TEST(Posterior, AgreesWithTablesOfStudentsDistribution) {
-  EXPECT_NEAR(student_quantile(0.975, 4), 2.776, 0.001);
-  EXPECT_NEAR(student_quantile(0.95, 10), 1.812, 0.001);
-  EXPECT_NEAR(student_quantile(0.05, 10), -1.812, 0.001);
-  EXPECT_NEAR(student_quantile(0.975, 1000), 1.962, 0.001);
-}
-
 // Of intervals said to hold the truth with 90 %, about as many do, whatever the tails.
 TEST(Posterior, HasIntervalsThatHoldTheTruthAsOftenAsTheySay) {
   for (const double freedom : {4.0, 8.0, 1e6}) {

@@ -28,7 +28,7 @@ std::unique_ptr<Surface> surface_of(const CostSpec& spec, const CostSpec::RunTim
 }
 
 Duration bounded(double ns) {
-  return ns > static_cast<double>(kLongestTimeNs) ? Duration(kLongestTimeNs) : nanoseconds_of(ns);
+  return ns < static_cast<double>(kLongestTimeNs) ? nanoseconds_of(ns) : Duration(kLongestTimeNs);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class KindCosts {
   struct Row {
     const CostSpec::RunTime* table = nullptr;
     std::unique_ptr<Surface> surface{};
-    std::map<Work, Surface::Estimate> known{};
+    std::map<OpWork, Surface::Estimate> known{};
     double efficiency = 1;
     double overhead_ns = 0;
   };

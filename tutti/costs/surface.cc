@@ -101,7 +101,7 @@ Surface::Surface(std::vector<MeasuredPoint> points)
     : points_(std::move(points)), law_(WorkLaw::fit(points_)) {
   TUTTI_CHECK(points_.size() <= kMostPoints);
   for (const MeasuredPoint& point : points_) {
-    const Work& work = point.work;
+    const OpWork& work = point.work;
     places_.push_back({octaves(work.flops), octaves(work.read_bytes), octaves(work.written_bytes)});
     for (size_t i = 0; i < 3; ++i) {
       centre_[i] += places_.back()[i] / static_cast<double>(points_.size());
@@ -110,11 +110,11 @@ Surface::Surface(std::vector<MeasuredPoint> points)
   factorise();
 }
 
-double Surface::law_ns(const Work& work) const {
+double Surface::law_ns(const OpWork& work) const {
   return std::max(law_.time_ns(work), 1.0);
 }
 
-double Surface::covariance(const Place& a, const Work& x, const Place& b, const Work& y) const {
+double Surface::covariance(const Place& a, const OpWork& x, const Place& b, const OpWork& y) const {
   double distance = 0;
   double along = 0;
   for (size_t i = 0; i < 3; ++i) {
@@ -164,7 +164,7 @@ void Surface::solve_below(std::vector<double>& column) const {
   }
 }
 
-Surface::Estimate Surface::at(const Work& work) const {
+Surface::Estimate Surface::at(const OpWork& work) const {
   const Place place = {octaves(work.flops), octaves(work.read_bytes), octaves(work.written_bytes)};
   const size_t n = points_.size();
   std::vector<double> column(n);

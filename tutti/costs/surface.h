@@ -28,7 +28,7 @@ namespace tutti {
 // One measured point. `spread` is the standard deviation of one run over its mean, `count` how many
 // runs stand behind it.
 struct MeasuredPoint {
-  Work work;
+  OpWork work;
   double time_ns = 0;
   double spread = 0;
   double count = 1;
@@ -45,7 +45,7 @@ struct WorkLaw {
 
   // Requires points, with times above 0.
   static WorkLaw fit(const std::vector<MeasuredPoint>& points);
-  double time_ns(const Work& work) const {
+  double time_ns(const OpWork& work) const {
     return overhead_ns + ns_per_flop * work.flops +
            ns_per_byte * (work.read_bytes + work.written_bytes);
   }
@@ -60,15 +60,15 @@ class Surface {
     double time_ns = 0;
     double spread = 0;  // of one run: its own noise, and how unsure the mean is
   };
-  Estimate at(const Work& work) const;
+  Estimate at(const OpWork& work) const;
   const WorkLaw& law() const { return law_; }
 
  private:
   using Place = std::array<double, 3>;
 
-  double covariance(const Place& a, const Work& x, const Place& b, const Work& y) const;
+  double covariance(const Place& a, const OpWork& x, const Place& b, const OpWork& y) const;
   // The law's time, never 0.
-  double law_ns(const Work& work) const;
+  double law_ns(const OpWork& work) const;
   void factorise();
   void solve_below(std::vector<double>& column) const;
 

@@ -22,23 +22,23 @@ MeasuredPoint point(double flops, double bytes, double time_ns, std::string vari
           .count = 20};
 }
 
-Work work(double flops, double bytes, std::string variant = "") {
+OpWork work(double flops, double bytes, std::string variant = "") {
   return point(flops, bytes, 1, std::move(variant)).work;
 }
 
-TEST(Work, CallsTheIndicesOfAProductByOneName) {
+TEST(OpWork, CallsTheIndicesOfAProductByOneName) {
   EXPECT_EQ(canonical_einsum("xk,ky->xy"), "ab,bc->ac");
   EXPECT_EQ(canonical_einsum("ik,kj->ij"), "ab,bc->ac");
   EXPECT_EQ(canonical_einsum("ki,kj->ij"), "ab,ac->bc");
 }
 
-TEST(Work, KnowsWhatIsReadAndWrittenAndInWhichWay) {
+TEST(OpWork, KnowsWhatIsReadAndWrittenAndInWhichWay) {
   const Graph graph = graph_from(
       R"("inputs":[{"name":"x","bytes":100}],
          "ops":[{"name":"a","kind":"softmax","operands":["x","x"],"flops":7,
                  "attributes":{"axis":"1","first_row":"3","factor":"2"},
                  "outputs":[{"bytes":30},{"bytes":4}]}])");
-  const Work found = work_of(graph, OpId{0});
+  const OpWork found = work_of(graph, OpId{0});
   EXPECT_EQ(found.flops, 7);
   EXPECT_EQ(found.read_bytes, 200);
   EXPECT_EQ(found.written_bytes, 34);

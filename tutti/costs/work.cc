@@ -32,8 +32,8 @@ std::string canonical_einsum(std::string_view text) {
   return canonical;
 }
 
-Work work_of(const Graph& graph, OpId op) {
-  Work work{.flops = graph.flops(op)};
+OpWork work_of(const Graph& graph, OpId op) {
+  OpWork work{.flops = graph.flops(op)};
   for (const ValueId value : graph.operands(op)) {
     work.read_bytes += static_cast<double>(graph.bytes(value));
   }

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-struct Work {
+struct OpWork {
   double flops = 0;
   double read_bytes = 0;     // all operands, or as much of them as is looked at
   double written_bytes = 0;  // all outputs
@@ -19,10 +19,10 @@ struct Work {
   // the dtype where it is another than f32. Often empty.
   std::string variant{};
 
-  friend auto operator<=>(const Work&, const Work&) = default;
+  friend auto operator<=>(const OpWork&, const OpWork&) = default;
 };
 
-Work work_of(const Graph& graph, OpId op);
+OpWork work_of(const Graph& graph, OpId op);
 
 // The same product with its indices called a, b, c, ... in order of appearance: "xk,ky->xy" is
 // "ab,bc->ac". Graphs name their indices as they like.

@@ -99,6 +99,7 @@ class PlanReader {
     provenance.seed = read_seed(fields, "seed");
     provenance.evaluations = fields.integer("evaluations", {.fallback = 0});
     provenance.note = fields.text("note", "");
+    provenance.validation = fields.text("validation", "");
     provenance.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
     provenance.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
     provenance.costs_fingerprint = read_fingerprint(fields, "costs_fingerprint");
@@ -184,6 +185,7 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   json.field("policy", provenance.policy).field("seed", seed_text(provenance.seed));
   json.field("evaluations", provenance.evaluations);
   if (!provenance.note.empty()) json.field("note", provenance.note);
+  if (!provenance.validation.empty()) json.field("validation", provenance.validation);
   json.field("graph_fingerprint", fingerprint_text(provenance.graph_fingerprint));
   json.field("machine_fingerprint", fingerprint_text(provenance.machine_fingerprint));
   json.field("costs_fingerprint", fingerprint_text(provenance.costs_fingerprint));

@@ -358,6 +358,8 @@ std::string page_data(const Page& page) {
   for (const Comparison& comparison : page.comparisons) write_comparison(comparison, json);
   json.close_list().key("training").open_list();
   for (const TrainingLog& log : page.training) write_training_log(log, json);
+  json.close_list().key("validations").open_list();
+  for (const ReportedValidation& one : page.validations) write_validation(one, json);
   json.close_list().close_object();
   return without_tags(json.text());
 }

@@ -1,5 +1,5 @@
 // The report: one HTML page that needs nothing else, made from runs of one problem, from
-// comparisons and from the logs of training runs. This room turns values into the page; web/ holds
+// comparisons, validations of the simulator and the logs of training runs. This room turns values into the page; web/ holds
 // how it looks and behaves.
 
 #ifndef TUTTI_REPORT_PAGE_H_
@@ -15,6 +15,7 @@
 #include "tutti/plan/problem.h"
 #include "tutti/report/comparison.h"
 #include "tutti/report/training_log.h"
+#include "tutti/report/validation.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {
@@ -40,6 +41,7 @@ struct Page {
   std::vector<ReportedRun> runs{};
   std::vector<Comparison> comparisons{};
   std::vector<TrainingLog> training{};
+  std::vector<ReportedValidation> validations{};
 };
 
 // What the page's script reads: JSON without any "<".

@@ -1,4 +1,4 @@
-// Puts the page together: answer, comparisons, training, runs. All state that parts share is the View (which
+// Puts the page together: answer, comparisons, validations, training, runs. All state that parts share is the View (which
 // time is in sight), the Selection and the Theme.
 
 import * as format from './format.js';
@@ -13,6 +13,7 @@ import {bestOf, comparisonSection} from './comparison.js';
 import {element, table} from './dom.js';
 import {followKeys, followPointer} from './input.js';
 import {readReport} from './data.js';
+import {validationSection} from './validation.js';
 
 const byId = (id) => document.getElementById(id);
 
@@ -62,6 +63,9 @@ function showAnswer(report) {
   }
   const ratio = bestGreedy(report.training);
   if (ratio !== null) facts.push(['best greedy ratio', ratio.toFixed(4), 'of the training runs; less is better']);
+  for (const {mean_error: error, plans} of report.validations) {
+    facts.push(['simulator’s mean error', format.percent(error), `over ${format.count(plans)} plans that were really run`]);
+  }
   byId('answer').append(...facts.map(([name, value, note]) =>
     element('div', {}, element('dt', {}, name), element('dd', {}, value, element('small', {}, note)))));
 }
@@ -77,6 +81,7 @@ function showTitle(report) {
   if (report.runs.length > 0) parts.push(`${report.runs.length} ${report.runs.length === 1 ? 'run' : 'runs'}`);
   if (report.comparisons.length > 0) parts.push(`${report.comparisons.length} ${report.comparisons.length === 1 ? 'comparison' : 'comparisons'}`);
   if (report.training.length > 0) parts.push(`${report.training.length} training ${report.training.length === 1 ? 'run' : 'runs'}`);
+  if (report.validations.length > 0) parts.push(`${report.validations.length} ${report.validations.length === 1 ? 'validation' : 'validations'}`);
   byId('subtitle').textContent = parts.join(', ');
 }
 
@@ -204,6 +209,9 @@ function main() {
   showAnswer(report);
   const sections = report.comparisons.map(comparisonSection);
   byId('comparisons').append(...sections.map(({section}) => section));
+  const validations = report.validations.map(validationSection);
+  byId('validations').append(...validations.map(({section}) => section));
+  sections.push(...validations);
   const drawCharts = () => sections.forEach(({draw}) => draw());
   drawCharts();
   window.addEventListener('resize', drawCharts);

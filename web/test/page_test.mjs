@@ -359,6 +359,28 @@ async function comparisonAlone(browser) {
   await expectQuiet(page);
 }
 
+// What tutti validate writes, of two graphs: the second's name is hostile, one makespan is 0.
+async function validationAlone(browser) {
+  const agreement = {rank_correlation: 0.97, rank_correlation_better_half: 0.8, mean_error: 0.04, top1_regret: 0.01};
+  const plans = (size) => Array.from({length: 40}, (_, i) => ({policy: `p${i}`, simulated_ns: size * (1 + i / 9), real_ns: size * (1 + i / 9) * (1 + 0.1 * Math.sin(i))}));
+  write('validation.json', JSON.stringify({format: 'tutti-validation', schema_version: 1, machine: 'm',
+    summary: {graphs: 2, plans: 81, ...agreement},
+    graphs: [{graph: 'g', ...agreement, bias: -0.02, plans: plans(1e6)},
+      {graph: '<b>h</b>', ...agreement, bias: 0.1, plans: [...plans(3e3), {policy: 'zero', simulated_ns: 0, real_ns: 5}]}],
+    residuals: [{kind: 'matmul', where: 'gpu', count: 70, median_ratio: 1.03, median_error: 0.05, time_share: 0.9},
+      {kind: '', where: 'pcie>', count: 7, median_ratio: 0.9, median_error: 0.1, time_share: 1}]}));
+  const made = spawnSync(program, ['report', 'validation.json', '-o', 'validation.html'], {cwd: folder, encoding: 'utf8'});
+  assert.equal(made.status, 0, made.stderr);
+  const page = await open(browser, 'validation.html');
+  assert.equal(await page.evaluate('document.querySelectorAll(".scatter").length'), 2);
+  assert.equal(await page.evaluate('document.querySelectorAll(".scatter circle").length'), 80);
+  assert.equal(await page.evaluate('document.querySelectorAll(".residuals tbody tr").length'), 2);
+  assert.equal(await page.evaluate('document.querySelectorAll(".validation b").length'), 0);
+  assert.ok((await page.evaluate('document.getElementById("answer").innerText')).includes('4.0 %'));
+  await keep(page, 'validation');
+  await expectQuiet(page);
+}
+
 // A line of a training log, as tutti train writes it.
 function logLine(update, episodes, stage, seconds, more = {}) {
   const down = Math.exp(-update / 400);
@@ -499,6 +521,7 @@ try {
   await hundredThousandSpans(browser);
   await hostileNames(browser);
   await comparisonAlone(browser);
+  await validationAlone(browser);
   await planWithoutTimeline(browser);
   await trainingRun(browser);
   await trainingRuns(browser);
