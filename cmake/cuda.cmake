@@ -21,10 +21,12 @@ else()
   message(STATUS "GPUs: built without CUDA")
 endif()
 
-# Adds .cu files to a target. Machine code for Hopper, and PTX from which the driver makes that of
+# Lets a target use the CUDA runtime, and adds .cu files to it. Machine code for Hopper, and PTX from which the driver makes that of
 # any other GPU since Ampere. nvcc is called by hand: as a language of the project it would be given
 # the warnings of the C++ compiler, which its own output does not stand.
-function(tutti_cuda_sources target)
+function(tutti_use_cuda target)
+  target_compile_definitions(${target} PRIVATE TUTTI_HAVE_CUDA)
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   foreach(source ${ARGN})
     get_filename_component(name ${source} NAME)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/cuda/${target}/${name}.o)

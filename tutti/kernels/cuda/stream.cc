@@ -21,7 +21,7 @@ Result<CudaStream> CudaStream::open() {
       !made) {
     return made.error();
   }
-  CudaStream opened(stream, nullptr);  // gives the stream back if there is no event for it
+  CudaStream opened(stream);  // gives the stream back if there is no event for it
   const int code =
       cudaEventCreateWithFlags(&opened.event_, cudaEventBlockingSync | cudaEventDisableTiming);
   if (auto made = cuda::done(code, kDoing); !made) return made.error();

@@ -17,9 +17,10 @@ class CudaStream {
  public:
   // Of the GPU that is current to this thread.
   static Result<CudaStream> open();
-  // Takes over a stream and an event of the same context. The event should let a thread that waits
-  // for it sleep.
-  CudaStream(CUstream_st* stream, CUevent_st* event) : stream_(stream), event_(event) {}
+  // Takes over a stream. It needs an event of the same context, which should let a thread that waits
+  // for it sleep, before anybody waits.
+  explicit CudaStream(CUstream_st* stream) : stream_(stream) {}
+  void take_event(CUevent_st* event) { event_ = event; }
   CudaStream(CudaStream&& other) noexcept
       : stream_(std::exchange(other.stream_, nullptr)),
         event_(std::exchange(other.event_, nullptr)) {}
@@ -34,7 +35,7 @@ class CudaStream {
 
  private:
   CUstream_st* stream_;
-  CUevent_st* event_;
+  CUevent_st* event_ = nullptr;
 };
 
 }  // namespace tutti
