@@ -17,8 +17,8 @@ class CudaStream {
  public:
   // Of the GPU that is current to this thread.
   static Result<CudaStream> open();
-  // Takes over a stream. It needs an event of the same context, which should let a thread that waits
-  // for it sleep, before anybody waits.
+  // Takes over a stream. It needs an event of the same context, which should let a thread that
+  // waits for it sleep, before anybody waits.
   explicit CudaStream(CUstream_st* stream) : stream_(stream) {}
   void take_event(CUevent_st* event) { event_ = event; }
   CudaStream(CudaStream&& other) noexcept
