@@ -84,7 +84,10 @@ std::vector<std::string> includes_of(const std::string& path) {
 }
 
 bool is_for_tests(const std::string& path) {
-  return path.ends_with("_test.cc") || path.ends_with("testing.h") || path.ends_with("_fuzz.cc");
+  for (const char* ending : {"_test.cc", "_test.cu", "testing.h", "_fuzz.cc"}) {
+    if (path.ends_with(ending)) return true;
+  }
+  return false;
 }
 
 std::string expected_guard(const std::string& path) {

@@ -7,6 +7,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/kernels/cpu/cpu.h"
+#include "tutti/kernels/cuda/cuda.h"
 #include "tutti/kernels/reference.h"
 
 namespace tutti {
@@ -15,31 +16,38 @@ namespace {
 constexpr auto kParts = Kernel::Split::parts;
 constexpr auto kNone = Kernel::Split::none;
 
+#ifdef TUTTI_HAVE_CUDA
+#define TUTTI_CUDA_CODE(name) cuda::name
+#else
+#define TUTTI_CUDA_CODE(name) nullptr
+#endif
+
 constexpr auto kKernels = std::to_array<Kernel>({
-    {"add", reference::add, cpu::add, kParts},
-    {"assemble", reference::assemble, cpu::assemble, kParts},
-    {"embedding", reference::embedding, cpu::embedding, kParts},
-    {"gemm", reference::gemm, cpu::gemm, kParts},
-    {"last_token", reference::last_token, cpu::last_token, kParts},
-    {"matmul", reference::matmul, cpu::matmul, kParts},
-    {"max", reference::max, cpu::max, kParts},
-    {"multiply", reference::multiply, cpu::multiply, kParts},
-    {"potrf", reference::potrf, cpu::potrf, kNone},
-    {"reduce_max", reference::reduce_max, cpu::reduce_max, kParts},
-    {"reduce_sum", reference::reduce_sum, cpu::reduce_sum, kParts},
-    {"relu", reference::relu, cpu::relu, kParts},
-    {"relu_gradient", reference::relu_gradient, cpu::relu_gradient, kParts},
-    {"rms_norm", reference::rms_norm, cpu::rms_norm, kParts},
-    {"rope", reference::rope, cpu::rope, kParts},
-    {"scale", reference::scale, cpu::scale, kParts},
-    {"silu", reference::silu, cpu::silu, kParts},
-    {"slice", reference::slice, cpu::slice, kParts},
-    {"softmax", reference::softmax, cpu::softmax, kParts},
-    {"subtract", reference::subtract, cpu::subtract, kParts},
-    {"sum", reference::sum, cpu::sum, kParts},
-    {"syrk", reference::syrk, cpu::syrk, kParts},
-    {"transpose", reference::transpose, cpu::transpose, kParts},
-    {"trsm", reference::trsm, cpu::trsm, kParts},
+    {"add", reference::add, cpu::add, kParts, TUTTI_CUDA_CODE(add)},
+    {"assemble", reference::assemble, cpu::assemble, kParts, TUTTI_CUDA_CODE(assemble)},
+    {"embedding", reference::embedding, cpu::embedding, kParts, TUTTI_CUDA_CODE(embedding)},
+    {"gemm", reference::gemm, cpu::gemm, kParts, TUTTI_CUDA_CODE(gemm)},
+    {"last_token", reference::last_token, cpu::last_token, kParts, TUTTI_CUDA_CODE(last_token)},
+    {"matmul", reference::matmul, cpu::matmul, kParts, TUTTI_CUDA_CODE(matmul)},
+    {"max", reference::max, cpu::max, kParts, TUTTI_CUDA_CODE(max)},
+    {"multiply", reference::multiply, cpu::multiply, kParts, TUTTI_CUDA_CODE(multiply)},
+    {"potrf", reference::potrf, cpu::potrf, kNone, TUTTI_CUDA_CODE(potrf)},
+    {"reduce_max", reference::reduce_max, cpu::reduce_max, kParts, TUTTI_CUDA_CODE(reduce_max)},
+    {"reduce_sum", reference::reduce_sum, cpu::reduce_sum, kParts, TUTTI_CUDA_CODE(reduce_sum)},
+    {"relu", reference::relu, cpu::relu, kParts, TUTTI_CUDA_CODE(relu)},
+    {"relu_gradient", reference::relu_gradient, cpu::relu_gradient, kParts,
+     TUTTI_CUDA_CODE(relu_gradient)},
+    {"rms_norm", reference::rms_norm, cpu::rms_norm, kParts, TUTTI_CUDA_CODE(rms_norm)},
+    {"rope", reference::rope, cpu::rope, kParts, TUTTI_CUDA_CODE(rope)},
+    {"scale", reference::scale, cpu::scale, kParts, TUTTI_CUDA_CODE(scale)},
+    {"silu", reference::silu, cpu::silu, kParts, TUTTI_CUDA_CODE(silu)},
+    {"slice", reference::slice, cpu::slice, kParts, TUTTI_CUDA_CODE(slice)},
+    {"softmax", reference::softmax, cpu::softmax, kParts, TUTTI_CUDA_CODE(softmax)},
+    {"subtract", reference::subtract, cpu::subtract, kParts, TUTTI_CUDA_CODE(subtract)},
+    {"sum", reference::sum, cpu::sum, kParts, TUTTI_CUDA_CODE(sum)},
+    {"syrk", reference::syrk, cpu::syrk, kParts, TUTTI_CUDA_CODE(syrk)},
+    {"transpose", reference::transpose, cpu::transpose, kParts, TUTTI_CUDA_CODE(transpose)},
+    {"trsm", reference::trsm, cpu::trsm, kParts, TUTTI_CUDA_CODE(trsm)},
 });
 
 // The row of a kind that infer_op knows.
@@ -50,19 +58,63 @@ const Kernel& row_of(std::string_view kind) {
   return *kernel;
 }
 
-// Numbers are f32; the ids of an embedding may be whole numbers.
+// What a kind of device can compute with.
+struct Dtypes {
+  std::string_view device;
+  std::span<const DType> of_numbers;
+  std::string_view text;
+};
+constexpr DType kOnCpu[] = {DType::f32};
+constexpr DType kOnGpu[] = {DType::f32, DType::bf16};
+constexpr Dtypes kCpuDtypes = {"a CPU", kOnCpu, "f32"};
+constexpr Dtypes kGpuDtypes = {"a GPU", kOnGpu, "f32 or bf16"};
+
+bool contains(std::span<const DType> dtypes, DType dtype) {
+  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
+}
+
+// The ids of an embedding may be whole numbers; all else is of one dtype.
 Result<void> check_dtypes(std::string_view kind, std::span<const ConstBlock> operands,
-                          const Block& output) {
+                          const Block& output, const Dtypes& dtypes) {
   for (size_t i = 0; i < operands.size(); ++i) {
     const DType dtype = operands[i].dtype;
-    if (dtype == DType::f32 || (kind == "embedding" && i == 0 && dtype == DType::i32)) continue;
-    return invalid_input(fmt::format("{}: operand {} is of dtype {}; on a CPU it can be f32{}",
-                                     kind, i, to_text(dtype),
-                                     kind == "embedding" && i == 0 ? " or i32" : " alone"));
+    const bool ids = kind == "embedding" && i == 0;
+    if (contains(dtypes.of_numbers, dtype) || (ids && dtype == DType::i32)) continue;
+    return invalid_input(fmt::format("{}: operand {} is of dtype {}; on {} it can be {}{}", kind, i,
+                                     to_text(dtype), dtypes.device, dtypes.text,
+                                     ids ? " or i32" : " alone"));
   }
-  if (output.dtype == DType::f32) return {};
-  return invalid_input(fmt::format("{}: the output is of dtype {}; on a CPU it can be f32 alone",
-                                   kind, to_text(output.dtype)));
+  if (!contains(dtypes.of_numbers, output.dtype)) {
+    return invalid_input(fmt::format("{}: the output is of dtype {}; on {} it can be {} alone",
+                                     kind, to_text(output.dtype), dtypes.device, dtypes.text));
+  }
+  for (size_t i = kind == "embedding" ? 1 : 0; i < operands.size(); ++i) {
+    if (operands[i].dtype == output.dtype) continue;
+    return invalid_input(
+        fmt::format("{}: operand {} is of dtype {} and the output of {}; they "
+                    "must be the same",
+                    kind, i, to_text(operands[i].dtype), to_text(output.dtype)));
+  }
+  return {};
+}
+
+// That the kind is known, operands and attributes fit, and there is room for what it makes.
+Result<void> check_call(std::string_view kind, const Attributes& attributes,
+                        std::span<const ConstBlock> operands, const Block& output,
+                        const Dtypes& dtypes) {
+  std::vector<Shape> shapes;
+  for (const ConstBlock& operand : operands) {
+    shapes.emplace_back(operand.shape.begin(), operand.shape.end());
+  }
+  const Result<OpFacts> facts = infer_op(kind, attributes, shapes);
+  if (!facts) return facts.error();
+  if (auto checked = check_dtypes(kind, operands, output, dtypes); !checked) return checked.error();
+  if (std::equal(facts->output.begin(), facts->output.end(), output.shape.begin(),
+                 output.shape.end())) {
+    return {};
+  }
+  return invalid_input(fmt::format("{}: there is room for shape {}, but it makes shape {}", kind,
+                                   wholes_text(output.shape), wholes_text(facts->output)));
 }
 
 }  // namespace
@@ -85,19 +137,20 @@ Result<Tensor> run_reference(std::string_view kind, const Attributes& attributes
 Result<void> run_cpu(std::string_view kind, const Attributes& attributes,
                      std::span<const ConstBlock> operands, const Block& output, Part part) {
   TUTTI_CHECK(part.index >= 0 && part.index < part.count);
-  std::vector<Shape> shapes;
-  for (const ConstBlock& operand : operands) {
-    shapes.emplace_back(operand.shape.begin(), operand.shape.end());
-  }
-  const Result<OpFacts> facts = infer_op(kind, attributes, shapes);
-  if (!facts) return facts.error();
-  if (auto checked = check_dtypes(kind, operands, output); !checked) return checked.error();
-  if (!std::equal(facts->output.begin(), facts->output.end(), output.shape.begin(),
-                  output.shape.end())) {
-    return invalid_input(fmt::format("{}: there is room for shape {}, but it makes shape {}", kind,
-                                     wholes_text(output.shape), wholes_text(facts->output)));
+  if (auto checked = check_call(kind, attributes, operands, output, kCpuDtypes); !checked) {
+    return checked.error();
   }
   return row_of(kind).cpu(attributes, operands, output, part);
+}
+
+Result<void> run_cuda(std::string_view kind, const Attributes& attributes,
+                      std::span<const ConstBlock> operands, const Block& output, CudaLane& lane) {
+  if (auto checked = check_call(kind, attributes, operands, output, kGpuDtypes); !checked) {
+    return checked.error();
+  }
+  const Kernel& kernel = row_of(kind);
+  if (kernel.cuda == nullptr) return failed("this program was built without CUDA");
+  return kernel.cuda(attributes, operands, output, lane);
 }
 
 }  // namespace tutti

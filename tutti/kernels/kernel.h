@@ -15,6 +15,8 @@
 
 namespace tutti {
 
+class CudaLane;  // tutti/kernels/cuda/lane.h
+
 struct Kernel {
   // Whether the CPU's code shares its work out over parts, or the first part does it all.
   enum class Split : uint8_t { parts, none };
@@ -31,6 +33,11 @@ struct Kernel {
   Result<void> (*cpu)(const Attributes& attributes, std::span<const ConstBlock> operands,
                       const Block& output, Part part);
   Split split;
+  // The same on a GPU, for whole ops: puts the work into the lane and returns, if need be before it
+  // has ended. Addresses are of the GPU's memory. All is f32 or all is bf16; ids may be i32. Null
+  // in a program built without CUDA.
+  Result<void> (*cuda)(const Attributes& attributes, std::span<const ConstBlock> operands,
+                       const Block& output, CudaLane& lane);
 };
 
 // By kind.
@@ -45,6 +52,10 @@ Result<Tensor> run_reference(std::string_view kind, const Attributes& attributes
 // the CPU's code. The checks read shapes alone: who runs an op again may call Kernel::cpu.
 Result<void> run_cpu(std::string_view kind, const Attributes& attributes,
                      std::span<const ConstBlock> operands, const Block& output, Part part = {});
+
+// The same for the GPU's code.
+Result<void> run_cuda(std::string_view kind, const Attributes& attributes,
+                      std::span<const ConstBlock> operands, const Block& output, CudaLane& lane);
 
 }  // namespace tutti
 

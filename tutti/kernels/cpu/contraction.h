@@ -17,6 +17,7 @@ class Side {
   void add(int64_t size, int64_t stride) { nest_.add_loop(size, {stride}); }
 
   int64_t size() const { return nest_.count(); }
+  std::span<const Nest<1>::Loop> loops() const { return nest_.loops(); }
   // How far apart neighbours are, if that is the same everywhere.
   std::optional<int64_t> step() const {
     if (nest_.loops().size() > 1) return std::nullopt;

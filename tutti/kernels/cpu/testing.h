@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cmath>
 #include <string>
 #include <vector>
 
+#include "tutti/kernels/cases_testing.h"
 #include "tutti/kernels/cpu/blas.h"
 #include "tutti/kernels/kernel.h"
 
@@ -68,20 +68,6 @@ inline Result<Floats> run_parts(std::string_view kind, const Attributes& attribu
     if (writers[i] != 1) break;
   }
   return whole;
-}
-
-inline double largest_of(const Tensor& tensor) {
-  double largest = 0;
-  for (const double x : tensor.data) largest = std::max(largest, std::abs(x));
-  return largest;
-}
-
-inline void expect_close(const Tensor& got, const Tensor& wanted, double tolerance,
-                         const std::string& what) {
-  ASSERT_EQ(got.shape, wanted.shape) << what;
-  for (size_t i = 0; i < wanted.data.size(); ++i) {
-    ASSERT_NEAR(got.data[i], wanted.data[i], tolerance) << what << " at " << i;
-  }
 }
 
 }  // namespace tutti
