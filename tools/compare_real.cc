@@ -21,6 +21,7 @@ LocalOptions options_for(const Problem& problem, const RealComparisonSettings& s
   LocalOptions options;
   options.bulk_synchronous = bulk_synchronous;
   options.staged = settings.staged;
+  options.keep_inputs = true;
   options.stop = settings.stop;
   options.input = [&problem, seed = settings.seed](ValueId value, const Block& block) {
     fill_input(problem.graph, value, seed, block);

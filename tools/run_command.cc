@@ -105,6 +105,7 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
   LocalOptions options;
   options.bulk_synchronous = arguments.bulk_synchronous;
   options.staged = !arguments.direct;
+  options.keep_inputs = true;
   options.stop = arguments.source.search.to_budget().stop;
   options.input = [&](ValueId value, const Block& block) {
     fill_input(problem.graph, value, arguments.common.seed, block);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "tutti/base/fingerprint.h"
@@ -13,9 +12,10 @@ namespace tutti {
 namespace {
 
 bool edges_in(const Graph& graph) {
-  return std::any_of(graph.values().begin(), graph.values().end(), [&](ValueId value) {
-    return graph.producer(value).valid() && !graph.consumers(value).empty();
-  });
+  for (const ValueId value : graph.values()) {
+    if (graph.producer(value).valid() && !graph.consumers(value).empty()) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -67,15 +67,19 @@ class Search {
     Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
     if (!known) return known.error();
     const Problem& problem = *known->problem;
+    Result<Costs> costs = Costs::build(graph_, machine_, knowledge_.costs(machine_));
+    if (!costs) return costs.error();
+    const Result<Problem> bound = Problem::make(graph_, machine_, *costs, constraints_);
+    if (!bound) return bound.error();
     RealRound round{.round = state_.round};
     const std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
     std::vector<Plan> plans;
     for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
     const auto learn = [&](size_t /*plan*/, const Trace& trace) {
-      knowledge_.learn(problem, trace, "round " + std::to_string(state_.round));
+      knowledge_.learn(*bound, trace, "round " + std::to_string(state_.round));
     };
     const Result<RaceResult> raced =
-        race(runtime_, problem, plans,
+        race(runtime_, *bound, plans,
              {.runs = std::min<int64_t>(settings_.runs_a_round, settings_.runs - state_.runs),
               .stop = settings_.stop,
               .on_run = learn});

@@ -45,6 +45,7 @@ struct Copy {
   int32_t next = -1;  // a further copy of the same value
   ValueId value{};
   bool counted = false;         // in the books of its memory
+  bool lent = false;            // the address is a kept input's, and not to be given back
   State state = State::absent;  // of a further copy, in an online run
 
   void reset(ValueId of, int64_t size, MemoryId where) {
@@ -55,6 +56,7 @@ struct Copy {
     next = -1;
     value = of;
     counted = false;
+    lent = false;
     state = State::absent;
   }
 };

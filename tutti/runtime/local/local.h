@@ -31,6 +31,9 @@ struct LocalOptions {
   Stop stop{};  // asked between ops; a run that it ends fails with "cancelled"
   // Fills a graph input, once for each run, in ordinary memory. Left out: zeros.
   std::function<void(ValueId value, const Block& block)> input{};
+  // Inputs that an earlier run of the same graph loaded are used again, as they were filled then;
+  // they take memory until a run of another graph, or one that does not keep them.
+  bool keep_inputs = false;
   // Values to keep for result() after the run. Left out: those that nobody reads.
   std::vector<ValueId> keep{};
   std::function<void(int64_t ended, int64_t ops)> progress{};  // called now and then

@@ -22,6 +22,7 @@
 #include "tutti/runtime/local/dispatch/crew.h"
 #include "tutti/runtime/local/dispatch/dispatch.h"
 #include "tutti/runtime/local/dispatch/ranks.h"
+#include "tutti/runtime/local/kept_inputs.h"
 #include "tutti/runtime/local/lanes.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/local/pool.h"
@@ -183,7 +184,8 @@ class Run {
   TickClock clock_;
   Crew crew_;
   Dispatch dispatch_;
-  std::vector<std::unique_ptr<Pool>> pools_;      // by memory
+  std::vector<std::unique_ptr<Pool>> pools_;  // by memory
+  KeptInputs kept_inputs_;
   std::vector<std::unique_ptr<Worker>> workers_;  // by slot
   std::vector<MemoryId> memory_of_device_;
 

@@ -35,6 +35,7 @@ Run::Run(const Machine& machine, const OpTable& ops, Hardware& hardware)
 
 Run::~Run() {
   release_copies(/*but_results=*/false);
+  kept_inputs_.give_back();
 }
 
 Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options) {
@@ -80,6 +81,11 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   {
     const SpinHold hold(transfer_log_lock_);
     transfer_log_.clear();
+  }
+  if (options.keep_inputs) {
+    kept_inputs_.belong_to(problem.graph.fingerprint());
+  } else {
+    kept_inputs_.give_back();
   }
   lanes_.begin([this](Copier& copier, int32_t copy) { move(copier, copy); });
   find_code();
@@ -345,9 +351,17 @@ Result<void> Run::fill_input(ValueId value) {
   Copy& first = copies_.first(value);
   if (bytes == 0 || (first.uses.load() == 0 && first.next < 0)) return {};
   std::vector<std::byte> buffer;
+  std::vector<Copy*> empty;  // that must be filled
   const auto allocate = [&](Copy& copy) -> Result<void> {
     if (copy.counted) pool(copy.memory).take_room_anyway(bytes);
+    copy.address = kept_inputs_.find(value, copy.memory);
+    copy.lent = options_->keep_inputs;
+    if (copy.address != nullptr) return {};
     copy.address = pool(copy.memory).allocate(bytes);
+    empty.push_back(&copy);
+    if (copy.address != nullptr && copy.lent) {
+      kept_inputs_.keep(value, copy.memory, pool(copy.memory), copy.address, bytes);
+    }
     if (copy.address != nullptr) return {};
     return infeasible(
         fmt::format("graph input '{}' needs {} bytes in memory '{}', which cannot "
@@ -357,7 +371,13 @@ Result<void> Run::fill_input(ValueId value) {
   if (first.uses.load() > 0) {
     if (Result<void> allocated = allocate(first); !allocated) return allocated;
   }
-  void* filled = first.address;
+  for (int32_t i = first.next; i >= 0 && everywhere; i = copies_[i].next) {
+    copies_[i].counted = true;
+    if (Result<void> allocated = allocate(copies_[i]); !allocated) return allocated;
+  }
+  if (empty.empty()) return {};
+  // In place, if it can be.
+  void* filled = empty[0] == &first ? first.address : nullptr;
   if (filled == nullptr || !pool(first.memory).store().ordinary()) {
     buffer.resize(static_cast<size_t>(bytes));
     filled = buffer.data();
@@ -365,18 +385,10 @@ Result<void> Run::fill_input(ValueId value) {
     std::memset(filled, 0, static_cast<size_t>(bytes));
   }
   if (options_->input) options_->input(value, {graph.shape(value), graph.dtype(value), filled});
-  if (first.address != nullptr && filled != first.address) {
-    Result<void> written = pool(first.memory).store().write(first.address, filled, bytes);
+  for (Copy* copy : empty) {
+    if (copy->address == filled) continue;
+    Result<void> written = pool(copy->memory).store().write(copy->address, filled, bytes);
     if (!written) return written;
-  }
-  for (int32_t i = first.next; i >= 0 && everywhere; i = copies_[i].next) {
-    Copy& copy = copies_[i];
-    copy.counted = true;
-    if (Result<void> allocated = allocate(copy); !allocated) return allocated;
-    if (Result<void> written = pool(copy.memory).store().write(copy.address, filled, bytes);
-        !written) {
-      return written;
-    }
   }
   return {};
 }

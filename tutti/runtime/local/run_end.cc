@@ -39,7 +39,7 @@ void Run::release_copies(bool but_results) {
     }
     const bool result = i < copies_.values() && kept_[static_cast<size_t>(i)] != 0;
     if (copy.address == nullptr || (but_results && result)) continue;
-    pool(copy.memory).release(copy.address, copy.bytes);
+    if (!copy.lent) pool(copy.memory).release(copy.address, copy.bytes);
     copy.address = nullptr;
   }
 }

@@ -40,7 +40,7 @@ void Run::drop(int32_t index) {
 
 void Run::let_go(Copy& copy) {
   const int64_t bytes = copy.bytes;
-  if (copy.address != nullptr) pool(copy.memory).release(copy.address, bytes);
+  if (copy.address != nullptr && !copy.lent) pool(copy.memory).release(copy.address, bytes);
   copy.address = nullptr;
   if (copy.counted && bytes > 0) room_given_back(copy.memory, bytes);
 }
