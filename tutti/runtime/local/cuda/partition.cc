@@ -44,13 +44,13 @@ struct Partition::Driver {
   }
 
  private:
+  // As the header we are built with declares it.
   template <class Function>
   static bool find(const char* name, Function& function) {
-    constexpr unsigned kWithGreenContexts = 12040;
     void* address = nullptr;
     cudaDriverEntryPointQueryResult state{};
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &address, kWithGreenContexts,
-                                                               cudaEnableDefault, &state);
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &address, CUDA_VERSION, cudaEnableDefault, &state);
     function = reinterpret_cast<Function>(address);
     return error == cudaSuccess && state == cudaDriverEntryPointSuccess && address != nullptr;
   }
@@ -69,7 +69,9 @@ struct Partition::Driver {
         find("cuGetErrorName", driver.error_name)) {
       return driver;
     }
-    return failed("GPUs cannot be partitioned: the NVIDIA driver is older than that of CUDA 12.4");
+    return failed(fmt::format(
+        "GPUs cannot be partitioned: the NVIDIA driver is older than that of CUDA {}.{}",
+        CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10));
   }
 };
 
