@@ -89,9 +89,10 @@ int judge_runs(bool limits, bool online) {
         << "run " << i;
     const std::vector<OpEvents> events = runtime->events();
     EXPECT_EQ(events.size(), static_cast<size_t>(world.graph.size()));
-    EXPECT_EQ(events_faults(*world.problem, events, {.plan = online ? nullptr : &plan}),
-              Sentences())
-        << "run " << i;
+    // A busy host may let threads wait for long; that slots wake at once where it does not is shown
+    // by KeepsEverySlotBusyWhileOpsAreReady, without a clock.
+    const EventRules rules{.plan = online ? nullptr : &plan, .patience = std::chrono::seconds(20)};
+    EXPECT_EQ(events_faults(*world.problem, events, rules), Sentences()) << "run " << i;
     testing::expect_digests(world.graph, *runtime);
     const std::vector<Duration> some = dispatch_delays(*world.problem, events);
     delays.insert(delays.end(), some.begin(), some.end());

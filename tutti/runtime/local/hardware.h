@@ -39,7 +39,8 @@ class SlotRunner {
   virtual Result<void> run(const OpTable::Entry& entry, OpCall& call) = 0;
 };
 
-// Moves values over one hop of a route. All calls come from one thread, as with a slot.
+// Moves values over one hop of a route. All calls come from one thread, as with a slot; it may have
+// been started by a slot's thread and be bound as that is, until enter binds it anew.
 class Copier {
  public:
   virtual ~Copier() = default;

@@ -14,6 +14,7 @@
 #include "tutti/kernels/cpu/testing.h"
 #include "tutti/kernels/testing.h"
 #include "tutti/runtime/local/testing.h"
+#include "tutti/runtime/sim/testing.h"
 #include "tutti/trace/check.h"
 
 namespace tutti {
@@ -101,6 +102,56 @@ TEST(Local, MovesValuesOverEveryHop) {
     const bool two_hops = std::any_of(trace.transfers.begin(), trace.transfers.end(),
                                       [](const TransferSpan& span) { return span.hop == 1; });
     EXPECT_EQ(two_hops, staged);
+  }
+}
+
+TEST(Local, PutsInputsWhereTheyAreRead) {
+  // One everywhere, one on the host, one on a device, one that nobody reads; each read by three.
+  GraphBuilder builder("inputs");
+  std::vector<ValueId> inputs;
+  const std::vector<Residence> residences = {
+      {}, {.where = Residence::Where::host}, {.where = Residence::Where::device, .device = "cpu0"}};
+  for (size_t i = 0; i < residences.size(); ++i) {
+    inputs.push_back(builder.add_input({.value = {.name = "x" + std::to_string(i), .bytes = 100},
+                                        .residence = residences[i],
+                                        .weight = i == 0}));
+  }
+  builder.add_input({.value = {.name = "unread", .bytes = 100}});
+  for (int i = 0; i < 3; ++i) {
+    const ValueSpec output{.bytes = 10};
+    builder.add_op({.name = "op" + std::to_string(i),
+                    .kind = "k",
+                    .operands = inputs,
+                    .outputs = {&output, 1},
+                    .flops = 1});
+  }
+  const Graph graph = must(std::move(builder).build());
+  for (const int devices : {1, 3}) {
+    for (const bool online : {false, true}) {
+      const World world(Graph(graph), islands(devices, 1));
+      int filled = 0;
+      OpTable table = testing::table_of(world.graph, [](const OpCall& call) -> Result<void> {
+        for (size_t i = 0; i < 3; ++i) {
+          const auto* data = static_cast<const uint8_t*>(call.operands[i].data);
+          if (data[0] != i + 1 || data[99] != i + 1) return failed("a wrong input");
+        }
+        return {};
+      });
+      const auto runtime = open_local(world.machine, std::move(table));
+      runtime->set_options({.input = [&](ValueId value, const Block& block) {
+        std::memset(block.data, value.index + 1, 100);
+        ++filled;
+      }});
+      Rng rng(1);
+      Policy policy = testing::random_policy(rng, /*pauses=*/false);
+      const Plan plan = testing::in_turn(*world.problem);
+      const Result<Trace> trace =
+          online ? runtime->run_online(*world.problem, policy) : runtime->run(*world.problem, plan);
+      ASSERT_TRUE(trace) << trace.error().message;
+      EXPECT_EQ(filled, 3);
+      EXPECT_EQ(check_trace(*world.problem, *trace, rules_for(*trace, online ? nullptr : &plan)),
+                std::vector<std::string>());
+    }
   }
 }
 
@@ -274,37 +325,44 @@ TEST(OpTable, ServesAKindOfDeviceByItsFirstWord) {
   EXPECT_EQ(table.find("k", "gpu"), nullptr);
 }
 
-// Two ops of a device that each wait until the other runs: a slot that idled beside a ready op
-// would leave them waiting for ever.
+// Rounds of as many ops as there are slots, each of which waits until all of its device's round
+// run: a slot that rested beside a ready op would leave them waiting for ever. Whoever ends a round
+// makes ops ready on both devices.
 TEST(Local, KeepsEverySlotBusyWhileOpsAreReady) {
-  constexpr int kPairs = 200;
-  GraphBuilder builder("pairs");
+  constexpr int kRounds = 150;
+  constexpr int kSlots = 3;
+  GraphBuilder builder("rounds");
   std::vector<ValueId> last;
-  for (int i = 0; i < kPairs; ++i) {
-    std::vector<ValueId> both;
-    for (int k = 0; k < 2; ++k) {
+  for (int i = 0; i < kRounds; ++i) {
+    std::vector<ValueId> all;
+    for (int k = 0; k < 2 * kSlots; ++k) {
       const ValueSpec output{};
-      const OpId op = builder.add_op({.name = std::to_string(i) + "-" + std::to_string(k),
-                                      .kind = "meet",
-                                      .operands = last,
-                                      .outputs = {&output, 1},
-                                      .flops = 1});
-      both.push_back(builder.outputs(op).front());
+      const OpId op =
+          builder.add_op({.name = std::to_string(2 * i + k % 2) + "-" + std::to_string(k),
+                          .kind = "meet",
+                          .operands = last,
+                          .outputs = {&output, 1},
+                          .flops = 1});
+      all.push_back(builder.outputs(op).front());
     }
-    last = both;
+    last = all;
   }
-  const World world(must(std::move(builder).build()), cpus(1, 2));
-  std::vector<std::atomic<int>> met(kPairs);
+  const World world(must(std::move(builder).build()), cpus(2, kSlots));
+  std::vector<std::atomic<int>> met(2 * kRounds);
   OpTable table;
   table.add("meet", "cpu", [&](const OpCall& call) -> Result<void> {
     std::atomic<int>& here = met[static_cast<size_t>(std::stoi(std::string(call.op)))];
     here.fetch_add(1);
     here.notify_all();
-    for (int count; (count = here.load()) < 2;) here.wait(count);
+    for (int count; (count = here.load()) < kSlots;) here.wait(count);
     return {};
   });
   const auto runtime = open_local(world.machine, std::move(table));
-  must(runtime->run(*world.problem, testing::in_turn(*world.problem)));
+  for (const bool traced : {true, false}) {
+    for (std::atomic<int>& count : met) count = 0;
+    runtime->set_options({.trace = traced});
+    must(runtime->run(*world.problem, testing::in_turn(*world.problem)));
+  }
 }
 
 }  // namespace

@@ -128,6 +128,15 @@ Result<void> Run::check_plan(const Plan& plan) const {
                     "has {}",
                     plan.strict_order.size(), machine_.name(), machine_.size()));
   }
+  for (const std::vector<OpId>& order : plan.strict_order) {
+    for (const OpId op : order) {
+      if (op.valid() && op.index < problem_->graph.size()) continue;
+      return invalid_input(
+          fmt::format("the plan's strict order names op {}, but graph '{}' has {} "
+                      "ops",
+                      op.index, problem_->graph.name(), ops));
+    }
+  }
   for (const OpId op : problem_->graph.ops()) {
     const DeviceId device = plan.placement[static_cast<size_t>(op.index)];
     if (!device.valid() || device.index >= machine_.size()) {
@@ -258,8 +267,10 @@ Result<void> Run::lay_out_copies() {
   find_kept();
   const int64_t others = int64_t{graph.value_count()} * (machine_.memory_count() - 1);
   const auto further = static_cast<int32_t>(std::min<int64_t>(others, graph.edge_count()));
-  copies_.begin(graph.value_count(), one_memory_ ? 0 : further);
-  transfers_.resize(one_memory_ ? 0 : static_cast<size_t>(further));
+  // A plan in one memory needs none; online, inputs that are everywhere wait in the host's memory.
+  const bool none = one_memory_ && policy_ == nullptr;
+  copies_.begin(graph.value_count(), none ? 0 : further);
+  transfers_.resize(none ? 0 : static_cast<size_t>(further));
   for (const ValueId value : graph.values()) {
     if (policy_ != nullptr) {
       lay_out_first(value);
@@ -288,12 +299,16 @@ Result<void> Run::lay_out(ValueId value) {
   const Graph& graph = problem_->graph;
   const OpId producer = graph.producer(value);
   const MemoryId home = producer.valid() ? memory_of(producer) : problem_->home(value);
-  // What is everywhere is not sent; each memory gets it at the start.
+  // What is everywhere is not sent; each memory that has readers gets it at the start.
   const bool everywhere = !home.valid();
+  const std::span<const EdgeId> readers = graph.consumers(value);
   Copy& first = copies_.first(value);
-  first.reset(value, graph.bytes(value), everywhere ? machine_.host_memory() : home);
+  first.reset(value, graph.bytes(value),
+              !everywhere       ? home
+              : readers.empty() ? machine_.host_memory()
+                                : memory_of(graph.edge_to(readers.front())));
   int32_t uses = 0;
-  for (const EdgeId edge : graph.consumers(value)) {
+  for (const EdgeId edge : readers) {
     const MemoryId memory = memory_of(graph.edge_to(edge));
     if (memory == first.memory) {
       ++uses;

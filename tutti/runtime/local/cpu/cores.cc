@@ -46,10 +46,15 @@ CoreBinding bind_cores(const Machine& machine, const std::vector<int>& cores) {
 }
 
 void pin_this_thread(int core) {
-  if (core >= CPU_SETSIZE) return;
+  pin_this_thread(std::vector<int>{core});
+}
+
+void pin_this_thread(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(core, &set);
+  for (const int core : cores) {
+    if (core < CPU_SETSIZE) CPU_SET(core, &set);
+  }
   (void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 

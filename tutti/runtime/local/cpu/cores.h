@@ -31,6 +31,8 @@ CoreBinding bind_cores(const Machine& machine, const std::vector<int>& cores);
 // Binds the calling thread to a core. A host that does not allow it is none the worse for tutti:
 // the thread then goes where the kernel puts it.
 void pin_this_thread(int core);
+// Lets it go to any of these.
+void pin_this_thread(const std::vector<int>& cores);
 
 }  // namespace tutti
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tutti/runtime/local/cpu/team.h"
 
@@ -12,11 +13,20 @@ namespace {
 
 class HostCopier : public Copier {
  public:
-  Result<void> enter() override { return {}; }
+  explicit HostCopier(std::vector<int> cores) : cores_(std::move(cores)) {}
+
+  // Its thread may have been started by one that keeps to a core.
+  Result<void> enter() override {
+    pin_this_thread(cores_);
+    return {};
+  }
   Result<void> copy(void* to, const void* from, int64_t bytes) override {
     if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
     return {};
   }
+
+ private:
+  std::vector<int> cores_;
 };
 
 }  // namespace
@@ -42,7 +52,9 @@ Result<void> HostStore::read(void* to, const void* from, int64_t bytes) {
 }
 
 CpuHardware::CpuHardware(const Machine& machine, const std::vector<int>& cores)
-    : binding_(bind_cores(machine, cores)), stores_(static_cast<size_t>(machine.memory_count())) {}
+    : cores_(cores),
+      binding_(bind_cores(machine, cores)),
+      stores_(static_cast<size_t>(machine.memory_count())) {}
 
 Store& CpuHardware::store(MemoryId memory) {
   return stores_[static_cast<size_t>(memory.index)];
@@ -54,7 +66,7 @@ std::unique_ptr<SlotRunner> CpuHardware::slot(DeviceId device, int index) {
 }
 
 std::unique_ptr<Copier> CpuHardware::copier(MemoryId /*from*/, MemoryId /*to*/) {
-  return std::make_unique<HostCopier>();
+  return std::make_unique<HostCopier>(cores_);
 }
 
 std::string CpuHardware::note() const {

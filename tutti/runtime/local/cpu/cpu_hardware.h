@@ -35,6 +35,7 @@ class CpuHardware : public Hardware {
   std::string note() const override;
 
  private:
+  std::vector<int> cores_;
   CoreBinding binding_;
   std::vector<HostStore> stores_;  // by memory
 };
