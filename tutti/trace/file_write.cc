@@ -53,6 +53,8 @@ class TraceWriter {
   std::vector<size_t> channels_of(const TransferSpan& span) const {
     const Hop* hop = hop_of(problem_.machine, span);
     if (hop == nullptr || hop->channels.empty()) return {no_channel()};
+    // Which way it went instead of by its hops, nobody says.
+    if (is_direct(trace_) && hop->to != span.to) return {no_channel()};
     std::vector<size_t> channels;
     for (const ChannelId id : hop->channels) {
       channels.push_back(static_cast<size_t>(id.index));

@@ -52,7 +52,8 @@ struct Pause {
 };
 
 struct Trace {
-  std::string runtime{};  // "null", "sim/released", "sim/physical", "local", ...
+  // "null", "sim/released", "sim/physical", "local", "local/direct", ...
+  std::string runtime{};
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t seed = 0;
@@ -70,9 +71,14 @@ inline bool is_released(const Trace& trace) {
   return trace.runtime == "sim/released";
 }
 
+// True if it is of real devices, between which values went from end to end and not hop by hop.
+inline bool is_direct(const Trace& trace) {
+  return trace.runtime == "local/direct";
+}
+
 // True if the trace is of real devices.
 inline bool is_measured(const Trace& trace) {
-  return trace.runtime == "local";
+  return trace.runtime == "local" || is_direct(trace);
 }
 
 }  // namespace tutti

@@ -61,7 +61,8 @@ class Hardware {
   virtual std::string note() const { return {}; }
 };
 
-// Binds each device to this host by the word before the first '-' of its kind: "cpu" to cores.
+// Binds each device to this host by the word before the first '-' of its kind: "cpu" to cores,
+// "gpu" to a GPU or a partition of one (gpus.h).
 // Fails (invalid_input) with a sentence on other kinds, and where this host lacks what they ask.
 Result<std::unique_ptr<Hardware>> bind_hardware(const Machine& machine);
 

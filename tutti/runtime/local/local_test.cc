@@ -291,8 +291,8 @@ TEST(Local, RefusesAnOpWithoutCodeBeforeAnythingRuns) {
             "add some to the OpTable");
 }
 
-TEST(Local, RefusesDevicesThatAreNoCpus) {
-  const Machine machine = must(make_preset("p100-4"));
+TEST(Local, RefusesDevicesOfKindsThatItCannotBind) {
+  const Machine machine = must(make_preset("uniform-2"));
   const auto opened = LocalRuntime::open(machine, OpTable::standard());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, Error::Kind::invalid_input);

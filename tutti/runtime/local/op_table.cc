@@ -17,13 +17,11 @@ OpTable OpTable::standard() {
           return run_cpu(kind, call.attributes, call.operands, call.outputs[0], call.part);
         },
         kernel.split == Kernel::Split::parts ? Split::parts : Split::none);
-    if (kernel.cuda == nullptr) continue;  // built without CUDA
-    table.add(std::string(kind), "gpu", [kernel](const OpCall& call) -> Result<void> {
-      if (call.outputs.size() != 1) {
-        return invalid_input(std::string(kernel.kind) + " makes one value");
-      }
-      return kernel.cuda(call.attributes, call.operands, call.outputs[0],
-                         *static_cast<CudaLane*>(call.lane));
+    if (kernel.cuda == nullptr) continue;
+    table.add(std::string(kind), "gpu", [kind](const OpCall& call) -> Result<void> {
+      if (call.outputs.size() != 1) return invalid_input(std::string(kind) + " makes one value");
+      return run_cuda(kind, call.attributes, call.operands, call.outputs[0],
+                      *static_cast<CudaLane*>(call.lane));
     });
   }
   return table;

@@ -42,7 +42,7 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   release_copies(/*but_results=*/false);
   copies_.end();
   trace_ = {};
-  trace_.runtime = "local";
+  trace_.runtime = options.staged ? "local" : "local/direct";
   trace_.graph_fingerprint = problem.graph.fingerprint();
   trace_.machine_fingerprint = problem.machine.fingerprint();
   workers_in_use_.clear();

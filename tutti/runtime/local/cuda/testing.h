@@ -29,18 +29,19 @@ inline int multiprocessors_here() {
   if (const auto found = cuda::check_gpus(); !found) GTEST_SKIP() << found.error().message; \
   if (multiprocessors_here() < (count)) GTEST_SKIP() << "the GPU has fewer than " << (count)
 
-// Partitions of the first GPU, each with a link to the host, and a link between the first two.
+// Partitions of the first GPU, or whole GPUs where a count is 0, each with a link to the host.
 inline Result<Machine> partitioned_machine(const std::vector<int>& counts, int slots = 1,
-                                           int64_t memory_bytes = kUnlimitedBytes) {
-  MachineSpec spec;
+                                           int64_t memory_bytes = kUnlimitedBytes,
+                                           MachineSpec spec = {}) {
   for (size_t i = 0; i < counts.size(); ++i) {
     const std::string name = fmt::format("gpu{}", i);
     spec.devices.push_back({.device = {.name = name,
                                        .kind = fmt::format("gpu-{}", counts[i]),
                                        .slots = slots,
-                                       .units = counts[i]},
+                                       .units = counts[i],
+                                       .flops_per_s = 4e11 * counts[i]},
                             .memory_bytes = memory_bytes});
-    spec.links.push_back({.name = name + "-pcie", .ends = {name, "host"}});
+    spec.links.push_back({.name = name + "-pcie", .ends = {name, "host"}, .bytes_per_s = 55e9});
   }
   return Machine::build(std::move(spec));
 }
