@@ -185,5 +185,109 @@ TEST_F(Commands, ReportTakesATrainingRunByItsFolderOrLog) {
   expect_one_sentence(cut, "cut.jsonl: holds no whole update");
 }
 
+TEST_F(Commands, CalibrateLearnsCostsFromTracesAndPlanTellsTheirValidation) {
+  const std::string graph = path("graph.json");
+  ASSERT_EQ(run({"graph", "make", "cholesky", "--tiles", "6", "-o", graph}).exit_code, 0);
+  std::vector<std::string> learn = {"calibrate",
+                                    graph,
+                                    "-m",
+                                    "p100-4",
+                                    "-o",
+                                    path("costs.json"),
+                                    "--machine-output",
+                                    path("machine.json"),
+                                    "--state",
+                                    path("state.json"),
+                                    "--from-trace"};
+  for (const char* seed : {"1", "2", "3"}) {
+    const std::string trace = path(std::string("trace") + seed + ".json");
+    ASSERT_EQ(run({"simulate", graph, "-m", "p100-4", "--noise", "0.1", "--policy", "random",
+                   "--seed", seed, "--trace", trace})
+                  .exit_code,
+              0);
+    learn.push_back(trace);
+  }
+  const Ran learned = run(learn);
+  ASSERT_EQ(learned.exit_code, 0) << learned.err;
+  EXPECT_NE(learned.out.find("runs 3,"), std::string::npos) << learned.out;
+  const Ran before = run({"simulate", graph, "-m", "p100-4", "--policy", "heft", "--json"});
+  const Ran after = run({"simulate", graph, "-m", path("machine.json"), "--costs",
+                         path("costs.json"), "--noise", "0", "--policy", "heft", "--json"});
+  ASSERT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_NEAR(number_of(after.out, "makespan_ns") / number_of(before.out, "makespan_ns"), 1, 0.1);
+  // A state goes on: three more runs are six.
+  const Ran again = run(learn);
+  EXPECT_NE(again.out.find("runs 6,"), std::string::npos) << again.out;
+
+  std::string costs = read_text(path("costs.json"));
+  costs.insert(costs.rfind('}'),
+               R"(,"validation":{"graphs":1,"plans":7,"rank_correlation":0.5,)"
+               R"("rank_correlation_better_half":0.25,"mean_error":0.125,"top1_regret":0.5})");
+  const std::string validated = write("validated.json", costs);
+  const Ran plan = run({"plan", graph, "-m", "p100-4", "--costs", validated, "--policy", "heft",
+                        "-o", path("plan.json")});
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("simulator against 7 real runs"), std::string::npos) << plan.out;
+  EXPECT_NE(read_text(path("plan.json")).find("simulator against 7"), std::string::npos);
+  EXPECT_EQ(run({"check", graph, "-m", "p100-4", "--costs", validated, "--plan", path("plan.json")})
+                .exit_code,
+            0);
+}
+
+TEST_F(Commands, CalibrateAndValidateSayWhatIsWrongInOneSentence) {
+  const std::string graph = path("graph.json");
+  const std::string other = path("other.json");
+  ASSERT_EQ(run({"graph", "make", "cholesky", "--tiles", "3", "-o", graph}).exit_code, 0);
+  ASSERT_EQ(run({"graph", "make", "cholesky", "--tiles", "4", "-o", other}).exit_code, 0);
+  const std::string trace = path("trace.json");
+  ASSERT_EQ(
+      run({"simulate", graph, "-m", "p100-4", "--policy", "heft", "--trace", trace}).exit_code, 0);
+  const std::string costs = path("costs.toml");
+  const auto learn = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"calibrate", "-o", costs};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const std::pair<Ran, const char*> cases[] = {
+      {learn({"-m", "p100-4", "--from-trace", trace}), "without its graph"},
+      {learn({other, "-m", "p100-4", "--from-trace", trace}), "another graph"},
+      {learn({graph, "-m", "v100-8-nvlink", "--from-trace", trace}), "another machine"},
+      {learn({path("absent.json")}), "absent.json"},
+      {learn({graph, "--state", "-"}), "--state needs"},
+      {learn({graph, "--budget", "soon"}), "must be a time"},
+      {run({"validate", graph, "--update-costs"}), "--update-costs needs"},
+      {run({"validate", graph, "-m", "p100-4", "--costs", path("absent.toml")}), "absent.toml"},
+  };
+  for (const auto& [ran, part] : cases) {
+    EXPECT_EQ(ran.exit_code, 2) << part << ": " << ran.err;
+    expect_one_sentence(ran, part);
+  }
+  ASSERT_EQ(learn({graph, "-m", "p100-4", "--from-trace", trace}).exit_code, 0);
+  const Ran seen = run({"validate", graph, "-m", "p100-4", "--costs", costs});
+  EXPECT_EQ(seen.exit_code, 2);
+  expect_one_sentence(seen, "were measured on this graph");
+}
+
+TEST_F(Commands, CalibrateMeasuresThisHostAndValidateRunsOtherGraphs) {
+  const std::string graph = path("graph.json");
+  const std::string other = path("other.json");
+  ASSERT_EQ(run({"graph", "make", "cholesky", "--tiles", "3", "--tile-size", "64", "-o", graph})
+                .exit_code,
+            0);
+  ASSERT_EQ(run({"graph", "make", "cholesky", "--tiles", "4", "--tile-size", "64", "-o", other})
+                .exit_code,
+            0);
+  const std::string costs = path("costs.json");
+  const Ran measured = run({"calibrate", graph, "-m", "this-host:1x1", "--ladder", "none", "--runs",
+                            "40", "-o", costs, "--state", path("state.json")});
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  EXPECT_NE(measured.out.find("gemm"), std::string::npos) << measured.out;
+  const Ran validated = run({"validate", other, "-m", "this-host:1x1", "--costs", costs, "--plans",
+                             "3", "--repeats", "1", "--update-costs", "-o", path("v.json")});
+  ASSERT_EQ(validated.exit_code, 0) << validated.err;
+  EXPECT_NE(read_text(costs).find("\"validation\""), std::string::npos);
+  EXPECT_GT(number_of(read_text(path("v.json")), "real_ns"), 0);
+}
+
 }  // namespace
 }  // namespace tutti

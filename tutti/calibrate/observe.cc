@@ -7,11 +7,28 @@
 namespace tutti {
 namespace {
 
+// False if a memory could hold all values at once: nothing then ever waits for room.
+bool memory_can_be_short(const Problem& problem) {
+  if (!problem.has_memory_limits()) return false;
+  double bytes = 0;
+  for (const ValueId value : problem.graph.values()) {
+    bytes += static_cast<double>(problem.graph.bytes(value));
+  }
+  for (const OpId op : problem.graph.ops()) {
+    bytes += static_cast<double>(problem.graph.transient_bytes(op));
+  }
+  for (int32_t i = 0; i < problem.machine.memory_count(); ++i) {
+    if (bytes > static_cast<double>(problem.memory_limit(MemoryId{i}))) return true;
+  }
+  return false;
+}
+
 class Observer {
  public:
   Observer(const Problem& problem, const Trace& trace)
       : problem_(problem),
         trace_(trace),
+        memory_can_be_short_(memory_can_be_short(problem)),
         made_(static_cast<size_t>(problem.graph.value_count()), Duration{0}),
         placed_(static_cast<size_t>(problem.graph.size()), Duration{0}) {
     for (const OpSpan& span : trace.ops) {
@@ -59,9 +76,9 @@ class Observer {
       Duration& slot_free = free_at[{span->device.index, span->slot}];
       Duration could = std::max({slot_free, data_ready(*span), placed_[span->op.index]});
       slot_free = span->finish;
-      // The first op of a run waits for the run to start, and under memory limits any op may wait
-      // for memory: neither is its own time.
-      if (could == Duration{0} || problem_.has_memory_limits()) could = span->start;
+      // The first op of a run waits for the run to start, and where memory is short any op may wait
+      // for room: neither is its own time.
+      if (could == Duration{0} || memory_can_be_short_) could = span->start;
       const Duration lasted = span->finish - std::min(could, span->start);
       if (lasted > Duration{0}) {
         found.push_back(
@@ -116,7 +133,7 @@ class Observer {
         could = std::max(could, free_at[channel.index]);
         free_at[channel.index] = span->finish;
       }
-      if (could == Duration{0} || several || problem_.has_memory_limits()) could = span->start;
+      if (could == Duration{0} || several || memory_can_be_short_) could = span->start;
       const Duration lasted = span->finish - std::min(could, span->start);
       if (lasted > Duration{0} && !disturbed(*span, hop)) {
         found.push_back(
@@ -131,6 +148,7 @@ class Observer {
 
   const Problem& problem_;
   const Trace& trace_;
+  bool memory_can_be_short_;
   std::vector<Duration> made_;                               // by value; 0 for graph inputs
   std::vector<Duration> placed_;                             // by op; 0 where a plan placed it
   std::map<std::pair<int32_t, int32_t>, Duration> arrived_;  // by value and memory

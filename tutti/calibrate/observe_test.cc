@@ -82,6 +82,19 @@ TEST(Observe, CountsFromThePlacingOfAnOnlinePolicy) {
   EXPECT_EQ(observe(world.problem(), trace).ops[1].ns, 70);
 }
 
+TEST(Observe, CountsFromTheStartWhereAnOpMayHaveWaitedForRoom) {
+  for (const int64_t bytes : {319, 320}) {  // the values of all ops have 320
+    MachineSpec spec = two_devices();
+    spec.devices[0].memory_bytes = bytes;
+    const World world(three_ops(), spec);
+    const Trace trace =
+        trace_of({{.op = OpId{0}, .device = DeviceId{0}, .start = ns(0), .finish = ns(100)},
+                  {.op = OpId{1}, .device = DeviceId{0}, .start = ns(140), .finish = ns(200)}},
+                 {});
+    EXPECT_EQ(observe(world.problem(), trace).ops[1].ns, bytes < 320 ? 60 : 100);
+  }
+}
+
 TEST(Observe, LeavesOutHopsThatSharedTheirBandwidth) {
   MachineSpec spec = two_devices();
   spec.links[0].sharing = Sharing::shared;

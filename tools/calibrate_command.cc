@@ -1,0 +1,347 @@
+// tutti calibrate: measure this machine, or learn from traces, and write costs to plan with.
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tools/real_runtime.h"
+#include "tools/search_options.h"
+#include "tools/table.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/output.h"
+#include "tutti/calibrate/calibrate.h"
+#include "tutti/calibrate/state_file.h"
+#include "tutti/costs/file.h"
+#include "tutti/machine/file.h"
+#include "tutti/machine/preset.h"
+#include "tutti/trace/file.h"
+
+namespace tutti {
+namespace {
+
+constexpr int kWholeGraphs = 4;  // random placements of each graph that are run
+
+struct CalibrateArguments {
+  std::vector<std::string> graphs;
+  std::string machine = "this-host";
+  std::string output;
+  std::string machine_output;
+  std::string state;
+  std::vector<std::string> traces;
+  std::string ladder = "all";
+  std::string budget = "20s";
+  std::optional<int64_t> runs;
+  CommonOptions common;
+};
+
+using Graphs = std::vector<std::unique_ptr<Imported>>;
+
+Result<Graphs> load_graphs(const std::vector<std::string>& paths) {
+  Graphs graphs;
+  for (const std::string& path : paths) {
+    Result<Imported> imported = load_graph(path);
+    if (!imported) return imported.error();
+    graphs.push_back(std::make_unique<Imported>(std::move(*imported)));
+  }
+  return graphs;
+}
+
+// What an earlier call left there, or nothing yet.
+Result<CalibrationState> load_state(const std::string& path, const Machine& machine) {
+  CalibrationState state{.machine_fingerprint = machine.fingerprint()};
+  if (path.empty()) return state;
+  if (path == "-") {
+    return invalid_input(
+        "--state needs the name of a file: a state is read and replaced, and - can only be "
+        "written");
+  }
+  if (const Result<Output> probe = Output::open(path); !probe) return probe.error();
+  if (!std::filesystem::exists(path)) return state;
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  Result<CalibrationState> read = read_calibration(*source);
+  if (!read) return read.error();
+  if (read->machine_fingerprint != machine.fingerprint()) {
+    return invalid_input(fmt::format(
+        "{}: this was measured on another machine than '{}'; delete the file to begin anew", path,
+        machine.name()));
+  }
+  return read;
+}
+
+// The trace is of one of the graphs; which, its fingerprint says.
+Result<void> learn_from(const std::string& path, const Graphs& graphs, const Machine& machine,
+                        Knowledge& knowledge) {
+  const CanRun everything = [](std::string_view, std::string_view) { return true; };
+  Error last = invalid_input(path + ": a trace says nothing without its graph; give the graph too");
+  for (const auto& imported : graphs) {
+    const Graph& graph = imported->graph;
+    const Result<Costs> costs =
+        Costs::build(graph, machine, unit_costs(graph, machine, everything));
+    if (!costs) return costs.error();
+    const Result<Problem> problem = Problem::make(graph, machine, *costs);
+    if (!problem) return problem.error();
+    Result<Source> source = Source::open(path);
+    if (!source) return source.error();
+    const Result<Trace> trace = read_trace(*source, *problem);
+    if (!trace) {
+      last = trace.error();
+      continue;
+    }
+    if (trace->machine_fingerprint != machine.fingerprint()) {
+      return invalid_input(
+          fmt::format("{}: the run was on another machine than '{}'; name the "
+                      "right one with --machine",
+                      path, machine.name()));
+    }
+    if (is_released(*trace) || trace->runtime == "null") {
+      return invalid_input(fmt::format(
+          "{}: nothing can be learned from a run of '{}', which has no times of its own", path,
+          trace->runtime));
+    }
+    knowledge.learn(*problem, *trace, path);
+    knowledge.note_graph(graph);
+    return {};
+  }
+  return last;
+}
+
+Result<std::vector<Experiment>> experiments_of(const CalibrateArguments& arguments,
+                                               const Machine& machine, const Graphs& graphs,
+                                               const CanRun& can_run) {
+  std::vector<const Graph*> sources;
+  for (const auto& imported : graphs) sources.push_back(&imported->graph);
+  const Graph rungs = ladder();
+  if (arguments.ladder == "all") sources.push_back(&rungs);
+  std::vector<Experiment> experiments = op_probes(machine, sources, can_run);
+  for (Experiment& probe : route_probes(machine, can_run)) experiments.push_back(std::move(probe));
+  for (const auto& imported : graphs) {
+    Result<std::vector<Experiment>> whole =
+        whole_graphs(machine, imported->graph, kWholeGraphs, arguments.common.seed, can_run);
+    if (!whole) return whole.error();
+    for (Experiment& one : *whole) experiments.push_back(std::move(one));
+  }
+  if (experiments.empty()) {
+    return invalid_input("there is nothing to measure: name a graph, or leave out --ladder none");
+  }
+  return experiments;
+}
+
+void show_progress(int64_t run, size_t experiments, const Experiment& experiment) {
+  if (!shows_progress()) return;
+  const auto count = static_cast<int64_t>(experiments);
+  fmt::print(stderr, "\r\033[Kround {}, {} of {}: {}", run / count + 1, run % count + 1, count,
+             experiment.what);
+  std::fflush(stderr);
+}
+
+Result<void> measure(const CalibrateArguments& arguments, const Machine& machine,
+                     const Graphs& graphs, CalibrationState& state) {
+  Stop stop = stop_on_interrupt();
+  const auto begin = Stop::Clock::now();
+  if (!arguments.runs) stop = stop.by(begin + *parse_budget(arguments.budget));
+  const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
+  if (!runtime) return runtime.error();
+  if (const std::string note = (*runtime)->note(); !note.empty()) {
+    fmt::print(stderr, "tutti: {}\n", note);
+  }
+  const CanRun can_run = (*runtime)->can_run();
+  const Result<std::vector<Experiment>> experiments =
+      experiments_of(arguments, machine, graphs, can_run);
+  if (!experiments) return experiments.error();
+  const uint64_t print = experiments_fingerprint(*experiments);
+  if (state.experiments_fingerprint != print) state.runs = 0;
+  state.experiments_fingerprint = print;
+  for (const auto& imported : graphs) state.knowledge.note_graph(imported->graph);
+  CalibrateOptions options{.begin = state.runs,
+                           .runs = arguments.runs ? state.runs + *arguments.runs : 0,
+                           .seed = arguments.common.seed,
+                           .stop = stop};
+  options.when = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
+  options.progress = [&](int64_t run, const Experiment& experiment) {
+    show_progress(run, experiments->size(), experiment);
+  };
+  const Result<Calibrated> done =
+      calibrate(machine, *experiments, can_run, **runtime, state.knowledge, options);
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
+  if (!done) return done.error();
+  for (const std::string& failure : done->failures) {
+    fmt::print(stderr, "tutti: warning: left out {}\n", failure);
+  }
+  const auto count = static_cast<int64_t>(experiments->size());
+  if (done->runs < 3 * count) {
+    fmt::print(stderr,
+               "tutti: warning: {} of {} experiments were run, and three rounds of all are the "
+               "least for good figures; give a longer --budget, or go on with --state\n",
+               done->runs, count);
+  }
+  state.runs = done->runs;
+  return {};
+}
+
+std::string in_notation_of(const std::string& path, const std::string& toml,
+                           const std::string& json) {
+  return path.ends_with(".json") ? json : toml;
+}
+
+Result<void> save(const CalibrateArguments& arguments, const Machine& machine,
+                  const CalibrationState& state, const CostSpec& costs) {
+  if (!arguments.state.empty()) {
+    Result<void> written = write_file(arguments.state, calibration_to_json(state));
+    if (!written) return written;
+  }
+  if (!arguments.machine_output.empty()) {
+    const Result<Machine> measured = Machine::build(state.knowledge.machine(machine));
+    if (!measured) return measured.error();
+    Result<void> written =
+        write_file(arguments.machine_output,
+                   in_notation_of(arguments.machine_output, machine_to_toml(*measured),
+                                  machine_to_json(*measured)));
+    if (!written) return written;
+  }
+  return write_file(arguments.output,
+                    in_notation_of(arguments.output, costs_to_toml(costs), costs_to_json(costs)));
+}
+
+// All points of one kind on one kind of device, summed up.
+struct KindRow {
+  std::vector<MeasuredPoint> points;
+  double spread() const {
+    double sum = 0;
+    for (const MeasuredPoint& point : points) sum += point.spread;
+    return sum / static_cast<double>(points.size());
+  }
+};
+
+std::map<std::pair<std::string, std::string>, KindRow> rows_of(const CostSpec& costs) {
+  std::map<std::pair<std::string, std::string>, KindRow> rows;
+  for (const CostSpec::RunTime& row : costs.run_times) {
+    auto& points = rows[{row.kind, row.device_kind}].points;
+    points.insert(points.end(), row.points.begin(), row.points.end());
+  }
+  return rows;
+}
+
+void print_text(const CalibrateArguments& arguments, const CalibrationState& state,
+                const CostSpec& costs) {
+  int64_t samples = 0;
+  int64_t outliers = 0;
+  for (const auto& [key, posterior] : state.knowledge.cells()) {
+    samples += posterior.count();
+    outliers += posterior.outliers();
+  }
+  fmt::print("measured: runs {}, samples {} (far from the rest: {}), sizes {}\n",
+             state.knowledge.runs(), samples, outliers, state.knowledge.cells().size());
+  Table table({"op", "on", "sizes", "overhead", "Gflop/s", "GB/s", "spread"});
+  for (const auto& [key, row] : rows_of(costs)) {
+    const WorkLaw law = WorkLaw::fit(row.points);
+    const auto rate = [](double ns) { return ns > 0 ? fmt::format("{:.3g}", 1 / ns) : "-"; };
+    table.add({key.first, key.second, std::to_string(row.points.size()),
+               to_text(nanoseconds_of(law.overhead_ns)), rate(law.ns_per_flop),
+               rate(law.ns_per_byte), fmt::format("{:.1f} %", 100 * row.spread())});
+  }
+  fmt::print("{}", table.text());
+  for (const Drift& drift : state.knowledge.drifts()) fmt::print("  {}\n", to_text(drift));
+  fmt::print("costs written to {}\n", arguments.output);
+  if (!arguments.machine_output.empty()) {
+    fmt::print("machine written to {}\n", arguments.machine_output);
+  }
+}
+
+void print_json(const CalibrationState& state, const CostSpec& costs) {
+  JsonWriter json;
+  json.open_object().field("schema_version", 1).field("machine", costs.calibration->machine);
+  json.field("runs", state.knowledge.runs()).key("kinds").open_list();
+  for (const auto& [key, row] : rows_of(costs)) {
+    const WorkLaw law = WorkLaw::fit(row.points);
+    json.open_object().field("kind", key.first).field("device_kind", key.second);
+    json.field("sizes", static_cast<int64_t>(row.points.size()));
+    json.field("overhead_ns", law.overhead_ns).field("ns_per_flop", law.ns_per_flop);
+    json.field("ns_per_byte", law.ns_per_byte).field("spread", row.spread()).close_object();
+  }
+  json.close_list().key("drift").open_list();
+  for (const Drift& drift : state.knowledge.drifts()) json.value(to_text(drift));
+  json.close_list().close_object();
+  fmt::print("{}", json.text());
+}
+
+Result<void> run(const CalibrateArguments& arguments) {
+  Result<Graphs> graphs = load_graphs(arguments.graphs);
+  if (!graphs) return graphs.error();
+  const Result<Machine> machine = load_machine(arguments.machine);
+  if (!machine) return machine.error();
+  Result<CalibrationState> state = load_state(arguments.state, *machine);
+  if (!state) return state.error();
+  if (const Result<Output> probe = Output::open(arguments.output); !probe) return probe.error();
+  for (const std::string& trace : arguments.traces) {
+    const Result<void> learned = learn_from(trace, *graphs, *machine, state->knowledge);
+    if (!learned) return learned;
+  }
+  if (arguments.traces.empty()) {
+    const Result<void> measured = measure(arguments, *machine, *graphs, *state);
+    if (!measured) return measured;
+  }
+  tell_of_interrupt("what was measured until then is kept");
+  if (state->knowledge.empty()) return failed("nothing was measured before the time was up");
+  const CostSpec costs = state->knowledge.costs(*machine);
+  const Result<void> saved = save(arguments, *machine, *state, costs);
+  if (!saved || arguments.output == "-") return saved;
+  arguments.common.json ? print_json(*state, costs) : print_text(arguments, *state, costs);
+  return {};
+}
+
+int run_calibrate(const CalibrateArguments& arguments) {
+  const Result<void> done = run(arguments);
+  return done ? 0 : report(done.error());
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "Measure how long ops and transfers take on this machine, and write costs");
+  command->footer(
+      "Example: tutti calibrate graph.json -o costs.toml --budget 20s\n"
+      "         tutti plan other.json --costs costs.toml");
+  auto arguments = std::make_shared<CalibrateArguments>();
+  command->add_option("graphs", arguments->graphs,
+                      "Graphs whose ops are measured, alone and in runs of the whole graph");
+  command->add_option("-m,--machine", arguments->machine, "Machine, as for tutti plan")
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Write the costs here, as TOML, or as JSON if it ends in .json")
+      ->required();
+  command->add_option("--machine-output", arguments->machine_output,
+                      "Write the machine with measured links and overheads here");
+  command->add_option("--state", arguments->state,
+                      "Keep all that is known in this file, and go on from it if it is there");
+  auto* traces =
+      command->add_option("--from-trace", arguments->traces,
+                          "Run nothing, and learn from these traces of the graphs on this machine");
+  auto* budget = command->add_option("--budget", arguments->budget, "Wall clock for measuring")
+                     ->check(is_budget())
+                     ->capture_default_str();
+  command->add_option("--runs", arguments->runs, "Runs to make, instead of a wall clock")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}))
+      ->excludes(budget)
+      ->excludes(traces);
+  budget->excludes(traces);
+  command
+      ->add_option(
+          "--ladder", arguments->ladder,
+          "all: several sizes of every kind that tutti has code for; none: only the ops of "
+          "the graphs")
+      ->check(CLI::IsMember({"all", "none"}))
+      ->capture_default_str();
+  arguments->common.add_to(*command);
+  command->callback([arguments, &exit_code] { exit_code = run_calibrate(*arguments); });
+}
+
+}  // namespace tutti

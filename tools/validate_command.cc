@@ -1,0 +1,222 @@
+// tutti validate: many plans, simulated and really run, and how well the two agree.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tools/real_runtime.h"
+#include "tools/search_options.h"
+#include "tools/table.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/output.h"
+#include "tutti/calibrate/plans.h"
+#include "tutti/calibrate/validate.h"
+#include "tutti/costs/file.h"
+#include "tutti/machine/preset.h"
+#include "tutti/search/planners.h"
+
+namespace tutti {
+namespace {
+
+struct ValidateArguments {
+  std::vector<std::string> graphs;
+  ProblemInputs inputs;
+  int plans = 200;
+  int repeats = 3;
+  std::string budget;
+  std::string output;
+  bool update_costs = false;
+  bool seen_graphs = false;
+  CommonOptions common;
+};
+
+Result<void> refuse_seen(const ValidateArguments& arguments, const std::string& graph_file,
+                         const LoadedProblem& loaded) {
+  if (arguments.seen_graphs || !loaded.calibration) return {};
+  const auto& seen = loaded.calibration->graphs;
+  if (std::find(seen.begin(), seen.end(), loaded.problem->graph.fingerprint()) == seen.end()) {
+    return {};
+  }
+  return invalid_input(fmt::format(
+      "{}: the costs of {} were measured on this graph, and say nothing about others if they are "
+      "right here; name another graph, or --seen-graphs to validate all the same",
+      graph_file, arguments.inputs.costs));
+}
+
+Result<std::vector<LoadedProblem>> load_problems(const ValidateArguments& arguments) {
+  std::vector<LoadedProblem> problems;
+  for (const std::string& graph : arguments.graphs) {
+    ProblemInputs inputs = arguments.inputs;
+    inputs.graph = graph;
+    Result<LoadedProblem> loaded = inputs.load();
+    if (!loaded) return loaded.error();
+    if (const Result<void> fresh = refuse_seen(arguments, graph, *loaded); !fresh) {
+      return fresh.error();
+    }
+    problems.push_back(std::move(*loaded));
+  }
+  return problems;
+}
+
+// What short searches find: plans that a simulator likes best are those it must be right about.
+std::vector<Plan> searched_plans(const ValidateArguments& arguments, const Problem& problem,
+                                 const Stop& stop) {
+  std::vector<Plan> plans;
+  AutoSettings settings;
+  settings.seed = arguments.common.seed;
+  settings.threads = arguments.common.thread_count();
+  settings.budget = {.evaluations = 400, .stop = stop};
+  for (const char* name : {"auto", "annealing", "lns"}) {
+    const Result<PolicyEntry> entry = find_planner(name, settings);
+    if (!entry) continue;
+    Result<Plan> plan = make_plan(*entry, problem, settings.budget, settings.seed);
+    if (plan) plans.push_back(std::move(*plan));
+  }
+  return plans;
+}
+
+Result<Validation> run_plans(const ValidateArguments& arguments,
+                             const std::vector<LoadedProblem>& problems) {
+  Stop stop = stop_on_interrupt();
+  if (!arguments.budget.empty()) {
+    stop = stop.by(Stop::Clock::now() + *parse_budget(arguments.budget));
+  }
+  const Machine& machine = *problems[0].machine;
+  const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
+  if (!runtime) return runtime.error();
+  if (const std::string note = (*runtime)->note(); !note.empty()) {
+    fmt::print(stderr, "tutti: {}\n", note);
+  }
+  const auto count = static_cast<int>(problems.size());
+  std::vector<std::vector<Plan>> plans;
+  std::vector<ToValidate> cases;
+  for (const LoadedProblem& loaded : problems) {
+    const Problem& problem = *loaded.problem;
+    plans.push_back(diverse_plans(problem, searched_plans(arguments, problem, stop),
+                                  (arguments.plans + count - 1) / count, arguments.common.seed,
+                                  stop));
+  }
+  for (size_t i = 0; i < problems.size(); ++i) cases.push_back({&*problems[i].problem, plans[i]});
+  ValidateOptions options{
+      .repeats = arguments.repeats, .seed = arguments.common.seed, .stop = stop};
+  if (shows_progress()) {
+    options.progress = [](int64_t run, int64_t of) {
+      fmt::print(stderr, "\r\033[Krun {} of {}", run + 1, of);
+      std::fflush(stderr);
+    };
+  }
+  Result<Validation> validation = validate(cases, **runtime, options);
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
+  tell_of_interrupt("the figures are of the runs until then");
+  return validation;
+}
+
+// The summary goes into the costs file, and from there to everyone who plans with it.
+Result<void> update_costs(const std::string& path, const Validation& validation) {
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  Result<CostSpec> spec = read_costs(*source);
+  if (!spec) return spec.error();
+  spec->validation = validation.summary();
+  return write_file(path, path.ends_with(".json") ? costs_to_json(*spec) : costs_to_toml(*spec));
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+void print_text(const Validation& validation) {
+  fmt::print("{}\n", to_text(validation.summary()));
+  Table graphs({"graph", "plans", "rank corr.", "better half", "mean error", "bias", "regret"});
+  for (const ValidatedGraph& graph : validation.graphs) {
+    graphs.add({graph.name, std::to_string(graph.plans.size()),
+                fmt::format("{:.3f}", graph.rank_correlation()),
+                fmt::format("{:.3f}", graph.rank_correlation_better_half()),
+                percent(graph.mean_error()), percent(graph.bias()), percent(graph.top1_regret())});
+  }
+  fmt::print("{}", graphs.text());
+  Table residuals({"op", "on", "runs", "real/expected", "median error", "share of time"});
+  for (const Residual& row : validation.residuals) {
+    residuals.add({row.kind.empty() ? "transfer" : row.kind, row.where, std::to_string(row.count),
+                   fmt::format("{:.3f}", row.median_ratio), percent(row.median_error),
+                   percent(row.time_share)});
+  }
+  fmt::print("{}", residuals.text());
+}
+
+Result<void> run(const ValidateArguments& arguments) {
+  if (arguments.update_costs && arguments.inputs.costs.empty()) {
+    return invalid_input("--update-costs needs --costs, the file to update");
+  }
+  if (arguments.update_costs && arguments.inputs.costs == "-") {
+    return invalid_input("--update-costs cannot update standard input; put the costs in a file");
+  }
+  const Result<std::vector<LoadedProblem>> problems = load_problems(arguments);
+  if (!problems) return problems.error();
+  if (!arguments.output.empty()) {
+    if (const Result<Output> probe = Output::open(arguments.output); !probe) return probe.error();
+  }
+  const Result<Validation> validation = run_plans(arguments, *problems);
+  if (!validation) return validation.error();
+  const std::string json = validation_to_json(*validation);
+  if (!arguments.output.empty()) {
+    const Result<void> written = write_file(arguments.output, json);
+    if (!written || arguments.output == "-") return written;
+  }
+  if (arguments.update_costs) {
+    const Result<void> updated = update_costs(arguments.inputs.costs, *validation);
+    if (!updated) return updated;
+  }
+  if (arguments.common.json) {
+    fmt::print("{}", json);
+    return {};
+  }
+  print_text(*validation);
+  if (!arguments.output.empty()) fmt::print("validation written to {}\n", arguments.output);
+  if (arguments.update_costs) fmt::print("summary added to {}\n", arguments.inputs.costs);
+  return {};
+}
+
+int run_validate(const ValidateArguments& arguments) {
+  const Result<void> done = run(arguments);
+  return done ? 0 : report(done.error());
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "validate", "Run many plans for real, and say how well the simulator foretold them");
+  command->footer(
+      "Example: tutti calibrate one.json -o costs.toml\n"
+      "         tutti validate other.json --costs costs.toml -o validation.json --update-costs");
+  auto arguments = std::make_shared<ValidateArguments>();
+  command
+      ->add_option("graphs", arguments->graphs,
+                   "Graphs to run plans of; not those that the costs were measured on")
+      ->required();
+  arguments->inputs.add_rest_to(*command);
+  command->add_option("--plans", arguments->plans, "Plans to run, over all graphs")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--repeats", arguments->repeats, "Runs of each plan; the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--budget", arguments->budget,
+                   "Wall clock, such as 2m; what was run until then counts. Default: all runs")
+      ->check(is_budget());
+  command->add_option("-o,--output", arguments->output,
+                      "Write all makespans and residuals here; - is standard output");
+  command->add_flag("--update-costs", arguments->update_costs,
+                    "Write the summary into the costs file, so that plans made with it tell it");
+  command->add_flag("--seen-graphs", arguments->seen_graphs,
+                    "Validate on graphs that the costs were measured on all the same");
+  arguments->common.add_to(*command);
+  command->callback([arguments, &exit_code] { exit_code = run_validate(*arguments); });
+}
+
+}  // namespace tutti
