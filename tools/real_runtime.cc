@@ -13,6 +13,7 @@ Result<std::unique_ptr<RealRuntime>> RealRuntime::open(const Machine& machine, S
 void RealRuntime::prepare(const Graph& graph) {
   LocalOptions options;
   options.stop = stop_;
+  options.keep_inputs = true;
   options.input = [this, &graph](ValueId value, const Block& block) {
     if (can_fill(block.dtype)) inputs_.fill(graph, value, block);
   };

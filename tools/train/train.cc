@@ -10,6 +10,7 @@
 
 #include "tools/inputs.h"
 #include "tools/search_options.h"
+#include "tools/train/real.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/train/configuration.h"
 #include "tutti/train/run.h"
@@ -42,6 +43,8 @@ struct TrainArguments {
   std::optional<double> clip_ratio;
   std::optional<int> repeats;
   std::optional<int> most_ops;
+  std::string stage = "simulation";
+  RealTraining real;
 };
 
 template <class T>
@@ -209,6 +212,16 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
     made->network = std::move(*file);
     path = arguments.from;
   }
+  if (arguments.stage == "real") {
+    RealTraining real = arguments.real;
+    real.graphs = arguments.graphs;
+    real.inputs = arguments.inputs;
+    real.folder = arguments.folder;
+    real.seed = arguments.common.seed;
+    real.threads = arguments.common.thread_count();
+    real.stop = stop;
+    return train_for_real(real, made->network, path);
+  }
   RunSettings run{.folder = arguments.folder, .stop = stop};
   auto progress = std::make_shared<Progress>();
   const int64_t each =
@@ -280,6 +293,27 @@ void add_doppler(CLI::App& app, int& exit_code) {
   doppler.add_option("--repeats", arguments->repeats, "Steps on the same episodes")->check(count);
   doppler.add_option("--most-ops", arguments->most_ops, "Largest graph that is drawn")
       ->check(CLI::Range(CurriculumSpec{}.least_ops, 1 << 20));
+  doppler
+      .add_option("--stage", arguments->stage,
+                  "simulation: by episodes in the simulator; real: by runs on this host, of one "
+                  "graph")
+      ->check(CLI::IsMember({"simulation", "real"}))
+      ->capture_default_str();
+  doppler.add_option("--runs", arguments->real.runs, "Of --stage real: runs in all")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str();
+  doppler
+      .add_option("--margin", arguments->real.margin,
+                  "Of --stage real: no plan is run that is predicted to take longer than the best "
+                  "one's prediction by more than this share")
+      ->check(share)
+      ->capture_default_str();
+  doppler.add_option("--calibration", arguments->real.calibration,
+                     "Of --stage real: what tutti calibrate --state has measured here");
+  doppler
+      .add_option("--plans", arguments->real.plans,
+                  "Of --stage real: plan files that join the first race")
+      ->delimiter(',');
   doppler.callback([arguments, &doppler, &exit_code] {
     const Result<void> done = train(doppler, *arguments);
     if (!done) exit_code = report(done.error());

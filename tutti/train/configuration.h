@@ -3,7 +3,8 @@
 // - default: the residual network; self-labelling on given graphs, policy gradient on drawn ones
 // - one-pass: the same with a PLACE that can be had at once
 // - no-device-columns: the same without speeds, links and memory among its features
-// - published-view: nor does the rule it starts from know run times and contention, but only when an
+// - published-view: nor does the rule it starts from know run times and contention, but only when
+// an
 //   op could start on a device, as the published features do
 // - as-published: Doppler as its authors describe and release it: networks, stages, figures
 // - select-only, place-only, joint: its ablations

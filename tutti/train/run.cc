@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <utility>
 
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
+#include "tutti/train/folder_lock.h"
 
 namespace tutti {
 namespace {
@@ -113,39 +113,6 @@ Result<TensorFile> last_state(const TensorFile& start, const std::string& path,
   read->metadata.erase(found);
   return read;
 }
-
-// Holds a folder for one run: two that write the same files would spoil both. The kernel lets go of
-// it when the process ends, however that comes.
-class FolderLock {
- public:
-  FolderLock() = default;
-  FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock() {
-    if (file_ >= 0) close(file_);
-  }
-
-  // Makes the folder if there is none.
-  static Result<FolderLock> take(const std::string& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) {
-      return invalid_input(
-          fmt::format("the folder {} cannot be made: {}", folder, error.message()));
-    }
-    FolderLock lock;
-    lock.file_ = open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (lock.file_ < 0) return invalid_input(fmt::format("{} cannot be written to", folder));
-    if (flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
-    return invalid_input(
-        fmt::format("{}: another training run is at work in this folder; wait for it, or name "
-                    "another folder",
-                    folder));
-  }
-
- private:
-  int file_ = -1;
-};
 
 // Writes what will be written, so that a run does not fail at its end.
 Result<void> try_files(const Trainer& trainer, const std::string& folder,

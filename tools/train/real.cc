@@ -1,0 +1,96 @@
+#include "tools/train/real.h"
+
+#include <fmt/format.h>
+
+#include "tools/real_runtime.h"
+#include "tutti/calibrate/state_file.h"
+#include "tutti/policy/doppler/planner.h"
+#include "tutti/search/auto.h"
+#include "tutti/train/real_stage.h"
+
+namespace tutti {
+namespace {
+
+Result<Knowledge> load_knowledge(const std::string& path, const Machine& machine) {
+  if (path.empty()) return Knowledge{};
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  Result<CalibrationState> state = read_calibration(*source);
+  if (!state) return state.error();
+  if (state->machine_fingerprint != machine.fingerprint()) {
+    return invalid_input(
+        fmt::format("{}: this was measured on another machine than '{}'", path, machine.name()));
+  }
+  return std::move(state->knowledge);
+}
+
+// What the best of the planners makes of what is known, the policy's own plan, and what was given.
+Result<std::vector<Plan>> first_plans(const RealTraining& training, const Problem& problem,
+                                      const TensorFile& start, const std::string& path) {
+  AutoSettings settings{.seed = training.seed, .threads = training.threads};
+  settings.budget.stop = training.stop;
+  Result<AutoResult> best = plan_auto(problem, settings);
+  if (!best) return best.error();
+  std::vector<Plan> plans = {std::move(best->plan)};
+  const Result<DopplerModel> model = DopplerModel::load(start, path);
+  if (!model) return model.error();
+  if (auto greedy = plan_greedily(*model, problem, training.stop)) {
+    plans.push_back(std::move(*greedy));
+  }
+  for (const std::string& file : training.plans) {
+    Result<Plan> plan = load_good_plan(file, problem);
+    if (!plan) return plan.error();
+    plans.push_back(std::move(*plan));
+  }
+  return plans;
+}
+
+void show(const RealRound& round) {
+  fmt::print(stderr,
+             "round {}: {} runs, best plan {}, {:+.1f} % of the one it began with; {} plans raced, "
+             "{} predicted to be too slow, predictions off by {:.1f} %\n",
+             round.round + 1, round.runs, to_text(Duration(static_cast<int64_t>(round.best_ns))),
+             100 * (round.best_ns / round.start_ns - 1), round.raced, round.refused,
+             100 * round.error);
+}
+
+}  // namespace
+
+Result<void> train_for_real(const RealTraining& training, const TensorFile& start,
+                            const std::string& path) {
+  if (training.graphs.size() != 1) {
+    return invalid_input("--stage real learns one graph on this host; name exactly one");
+  }
+  if (!training.inputs.constraints.empty()) {
+    return invalid_input("--constraints cannot be obeyed in --stage real; leave it out");
+  }
+  ProblemInputs inputs = training.inputs;
+  inputs.graph = training.graphs[0];
+  const Result<LoadedProblem> loaded = inputs.load();
+  if (!loaded) return loaded.error();
+  const Problem& problem = *loaded->problem;
+  Result<Knowledge> knowledge = load_knowledge(training.calibration, problem.machine);
+  if (!knowledge) return knowledge.error();
+  Result<KnownProblem> known = known_problem(problem.graph, problem.machine, {}, *knowledge);
+  if (!known) return known.error();
+  auto runtime = RealRuntime::open(problem.machine, training.stop);
+  if (!runtime) return runtime.error();
+  const auto plans = first_plans(training, *known->problem, start, path);
+  if (!plans) return plans.error();
+  RealStageSettings settings{.folder = training.folder, .on_round = show};
+  settings.search.runs = training.runs;
+  settings.search.margin = training.margin;
+  settings.search.seed = training.seed;
+  settings.search.stop = training.stop;
+  settings.policy.threads = training.threads;
+  const auto found =
+      learn_for_real(start, path, problem, {}, std::move(*knowledge), **runtime, *plans, settings);
+  if (!found) return found.error();
+  fmt::print(stderr,
+             "tutti: {} of {} runs in {} rounds; the best plan takes {} and is {}/plan.json\n",
+             found->runs, training.runs, found->rounds,
+             to_text(Duration(static_cast<int64_t>(found->mean_ns))), training.folder);
+  return {};
+}
+
+}  // namespace tutti

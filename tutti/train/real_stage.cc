@@ -1,0 +1,148 @@
+#include "tutti/train/real_stage.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tutti/base/json_writer.h"
+#include "tutti/base/output.h"
+#include "tutti/calibrate/state_file.h"
+#include "tutti/plan/file.h"
+#include "tutti/train/folder_lock.h"
+#include "tutti/train/labels.h"
+
+namespace tutti {
+namespace {
+
+// Names in the checkpoint, beside the learner's.
+constexpr const char* kGraph = "real.graph";
+constexpr const char* kMachine = "real.machine";
+constexpr const char* kRound = "real.round";
+constexpr const char* kRuns = "real.runs";
+constexpr const char* kStartNs = "real.start_ns";
+constexpr const char* kBest = "real.best";
+
+struct Files {
+  explicit Files(const std::string& folder)
+      : checkpoint(folder + "/checkpoint.safetensors"),
+        model(folder + "/model.safetensors"),
+        knowledge(folder + "/knowledge.json"),
+        plan(folder + "/plan.json"),
+        log(folder + "/log.jsonl") {}
+  std::string checkpoint, model, knowledge, plan, log;
+};
+
+std::string log_line(const RealRound& round) {
+  JsonWriter json(0);
+  json.open_object().field("round", round.round).field("runs", round.runs);
+  json.field("best_ns", round.best_ns).field("start_ns", round.start_ns);
+  json.field("raced", round.raced).field("refused", round.refused);
+  json.field("prediction_error", round.error).close_object();
+  return json.text();
+}
+
+// What a folder holds of an earlier call.
+struct Kept {
+  TensorFile learner{};
+  std::optional<RealSearchState> state{};
+  Knowledge knowledge{};
+};
+
+Result<Kept> load(const Files& files, const Problem& problem) {
+  Result<Source> source = Source::open(files.checkpoint);
+  if (!source) return source.error();
+  Result<TensorFile> file = read_tensors(*source);
+  if (!file) return file.error();
+  const auto is = [&](const char* key, uint64_t fingerprint) {
+    const auto found = file->metadata.find(key);
+    return found != file->metadata.end() && found->second == fmt::format("{:x}", fingerprint);
+  };
+  if (!is(kGraph, problem.graph.fingerprint()) || !is(kMachine, problem.machine.fingerprint())) {
+    return invalid_input(
+        fmt::format("{}: this run was begun with another graph or machine; repeat those, or name "
+                    "another folder",
+                    files.checkpoint));
+  }
+  const auto round = file->count(kRound, files.checkpoint);
+  const auto runs = file->count(kRuns, files.checkpoint);
+  const auto start_ns = file->count(kStartNs, files.checkpoint);
+  if (!round) return round.error();
+  if (!runs) return runs.error();
+  if (!start_ns) return start_ns.error();
+  Result<Plan> best = kept_plan(kBest, problem, *file, files.checkpoint);
+  if (!best) return best.error();
+  Result<Source> known = Source::open(files.knowledge);
+  if (!known) return known.error();
+  Result<CalibrationState> calibration = read_calibration(*known);
+  if (!calibration) return calibration.error();
+  Kept kept;
+  kept.state = RealSearchState{.best = std::move(*best),
+                               .round = static_cast<int>(*round),
+                               .runs = *runs,
+                               .start_ns = static_cast<double>(*start_ns)};
+  kept.knowledge = std::move(calibration->knowledge);
+  kept.learner = std::move(*file);
+  for (auto it = kept.learner.tensors.begin(); it != kept.learner.tensors.end();) {
+    it = it->first.starts_with(kBest) ? kept.learner.tensors.erase(it) : std::next(it);
+  }
+  return kept;
+}
+
+// The checkpoint last: with it the round is done.
+Result<void> save(const Files& files, const PolicyProposer& proposer, const Problem& problem,
+                  const Knowledge& knowledge, const RealSearchState& state) {
+  const std::string known = calibration_to_json(
+      {.machine_fingerprint = problem.machine.fingerprint(), .knowledge = knowledge});
+  if (auto done = write_file(files.knowledge, known); !done) return done;
+  if (auto done = write_file(files.model, tensors_to_bytes(proposer.model())); !done) return done;
+  Plan plan = state.best;
+  plan.provenance = {.policy = "doppler (stage III)",
+                     .evaluations = state.runs,
+                     .graph_fingerprint = problem.graph.fingerprint(),
+                     .machine_fingerprint = problem.machine.fingerprint(),
+                     .costs_fingerprint = problem.costs.fingerprint()};
+  if (auto done = write_file(files.plan, plan_to_json(plan, problem)); !done) return done;
+  TensorFile checkpoint = proposer.checkpoint();
+  checkpoint.metadata[kGraph] = fmt::format("{:x}", problem.graph.fingerprint());
+  checkpoint.metadata[kMachine] = fmt::format("{:x}", problem.machine.fingerprint());
+  checkpoint.metadata[kRound] = std::to_string(state.round);
+  checkpoint.metadata[kRuns] = std::to_string(state.runs);
+  checkpoint.metadata[kStartNs] = std::to_string(static_cast<int64_t>(state.start_ns));
+  keep_plan(kBest, with_ranks(state.best), checkpoint);
+  return write_file(files.checkpoint, tensors_to_bytes(checkpoint));
+}
+
+}  // namespace
+
+Result<RealSearchResult> learn_for_real(const TensorFile& start, const std::string& path,
+                                        const Problem& problem, const Constraints& constraints,
+                                        Knowledge knowledge, Runtime& runtime,
+                                        std::span<const Plan> plans,
+                                        const RealStageSettings& settings) {
+  const Result<FolderLock> lock = FolderLock::take(settings.folder);
+  if (!lock) return lock.error();
+  const Files files(settings.folder);
+  Kept kept{.learner = start, .state = {}, .knowledge = std::move(knowledge)};
+  const bool begun = std::filesystem::exists(files.checkpoint);
+  if (begun) {
+    Result<Kept> loaded = load(files, problem);
+    if (!loaded) return loaded.error();
+    kept = std::move(*loaded);
+  }
+  auto proposer =
+      PolicyProposer::make(kept.learner, begun ? files.checkpoint : path, settings.policy);
+  if (!proposer) return proposer.error();
+  std::ofstream log(files.log, begun ? std::ios::app : std::ios::trunc);
+  RealSearchSettings search = settings.search;
+  search.on_round = [&](const RealRound& round, const RealSearchState& state) -> Result<void> {
+    log << log_line(round) << std::flush;
+    if (!log) return failed(fmt::format("{} could not be written", files.log));
+    if (settings.on_round) settings.on_round(round);
+    return save(files, **proposer, problem, kept.knowledge, state);
+  };
+  return search_for_real(problem.graph, problem.machine, constraints, kept.knowledge, runtime,
+                         **proposer, plans, search, kept.state);
+}
+
+}  // namespace tutti
