@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include "tools/real_runtime.h"
+#include "tutti/base/output.h"
+#include "tutti/calibrate/search_proposer.h"
 #include "tutti/calibrate/state_file.h"
+#include "tutti/plan/file.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/search/auto.h"
+#include "tutti/train/folder_lock.h"
 #include "tutti/train/real_stage.h"
 
 namespace tutti {
@@ -54,6 +58,42 @@ void show(const RealRound& round) {
              100 * round.error);
 }
 
+void tell(const RealTraining& training, const RealSearchResult& found) {
+  fmt::print(stderr,
+             "tutti: {} of {} runs in {} rounds; the best plan takes {} and is {}/plan.json\n",
+             found.runs, training.runs, found.rounds,
+             to_text(Duration(static_cast<int64_t>(found.mean_ns))), training.folder);
+}
+
+Result<void> search_alone(const RealTraining& training, const Problem& problem,
+                          Knowledge& knowledge, Runtime& runtime, std::span<const Plan> plans) {
+  const Result<FolderLock> lock = FolderLock::take(training.folder);
+  if (!lock) return lock.error();
+  SearchProposer proposer(1000, training.threads);
+  RealSearchSettings settings{.runs = training.runs,
+                              .margin = training.margin,
+                              .seed = training.seed,
+                              .stop = training.stop};
+  settings.on_round = [](const RealRound& round, const RealSearchState&) -> Result<void> {
+    show(round);
+    return {};
+  };
+  const auto found = search_for_real(problem.graph, problem.machine, {}, knowledge, runtime,
+                                     proposer, plans, settings);
+  if (!found) return found.error();
+  Plan plan{.placement = found->plan.placement, .priority = found->plan.priority};
+  plan.provenance = {.policy = "search and races",
+                     .evaluations = found->runs,
+                     .graph_fingerprint = problem.graph.fingerprint(),
+                     .machine_fingerprint = problem.machine.fingerprint(),
+                     .costs_fingerprint = problem.costs.fingerprint()};
+  if (auto done = write_file(training.folder + "/plan.json", plan_to_json(plan, problem)); !done) {
+    return done;
+  }
+  tell(training, *found);
+  return {};
+}
+
 }  // namespace
 
 Result<void> train_for_real(const RealTraining& training, const TensorFile& start,
@@ -83,13 +123,11 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   settings.search.seed = training.seed;
   settings.search.stop = training.stop;
   settings.policy.threads = training.threads;
+  if (training.search_alone) return search_alone(training, problem, *knowledge, **runtime, *plans);
   const auto found =
       learn_for_real(start, path, problem, {}, std::move(*knowledge), **runtime, *plans, settings);
   if (!found) return found.error();
-  fmt::print(stderr,
-             "tutti: {} of {} runs in {} rounds; the best plan takes {} and is {}/plan.json\n",
-             found->runs, training.runs, found->rounds,
-             to_text(Duration(static_cast<int64_t>(found->mean_ns))), training.folder);
+  tell(training, *found);
   return {};
 }
 

@@ -20,6 +20,8 @@ struct RealTraining {
   std::vector<std::string> plans;
   int64_t runs = 500;
   double margin = 0.1;
+  // The control: plans come from a search alone, nothing is learned but what things take.
+  bool search_alone = false;
   uint64_t seed = 1;
   int threads = 1;
   Stop stop{};

@@ -310,6 +310,10 @@ void add_doppler(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   doppler.add_option("--calibration", arguments->real.calibration,
                      "Of --stage real: what tutti calibrate --state has measured here");
+  doppler.add_flag(
+      "--search-alone", arguments->real.search_alone,
+      "Of --stage real: plans come from a search on the same simulator, and nothing is "
+      "learned: the control");
   doppler
       .add_option("--plans", arguments->real.plans,
                   "Of --stage real: plan files that join the first race")

@@ -96,7 +96,10 @@ Result<void> save(const Files& files, const PolicyProposer& proposer, const Prob
       {.machine_fingerprint = problem.machine.fingerprint(), .knowledge = knowledge});
   if (auto done = write_file(files.knowledge, known); !done) return done;
   if (auto done = write_file(files.model, tensors_to_bytes(proposer.model())); !done) return done;
-  Plan plan = state.best;
+  // Times were planned on what was known in its round, which changes.
+  Plan plan{.placement = state.best.placement,
+            .priority = state.best.priority,
+            .strict_order = state.best.strict_order};
   plan.provenance = {.policy = "doppler (stage III)",
                      .evaluations = state.runs,
                      .graph_fingerprint = problem.graph.fingerprint(),
