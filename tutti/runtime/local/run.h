@@ -66,7 +66,10 @@ class Run {
   Result<void> begin(const Problem& problem, const Plan& plan, const LocalOptions& options);
   Result<void> begin_online(const Problem& problem, Policy& policy, const LocalOptions& options);
   // Gives back what a run took that did not begin.
-  void forget() { release_copies(/*but_results=*/false); }
+  void forget() {
+    release_copies(/*but_results=*/false);
+    kept_inputs_.give_back();  // some may not have been filled
+  }
   // Those that must now work.
   const std::vector<Worker*>& workers() const { return workers_in_use_; }
   void work(Worker& worker);
