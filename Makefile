@@ -6,11 +6,18 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 BUILD = cmake --preset $(1) $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
-.PHONY: build demo test test-all bench results-doppler fuzz format tidy setup setup-build clean
+.PHONY: build install demo test test-all bench results-doppler fuzz format tidy setup setup-build clean
 
 build: setup-build
 	@mkdir -p build
 	@$(call BUILD,release,tutti)
+
+# The program, the libraries and what belongs to them: make install PREFIX=/opt/tutti.
+PREFIX ?= /usr/local
+install: setup-build
+	@mkdir -p build
+	@$(call BUILD,release,tutti libraries)
+	@cmake --install build/release --prefix $(PREFIX)
 
 demo: build
 	@scripts/demo build/release/tutti

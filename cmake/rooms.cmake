@@ -1,15 +1,19 @@
 # A room is one folder under tutti/: a library of its sources and one test program of its *_test.cc
 # files. USES names the rooms it may include; test/layering_test.cc holds every #include to it.
 
+# Whoever uses the installed libraries chooses warnings of their own.
 add_library(tutti_options INTERFACE)
-target_include_directories(tutti_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(tutti_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+target_include_directories(tutti_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(tutti_options INTERFACE cxx_std_20)
+target_compile_options(tutti_options INTERFACE $<BUILD_INTERFACE:-Wall> $<BUILD_INTERFACE:-Wextra>
+  $<BUILD_INTERFACE:-Wpedantic> $<BUILD_INTERFACE:-Wshadow> $<BUILD_INTERFACE:-Wnon-virtual-dtor>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # gcc 12 sees overlapping copies in string concatenation where there are none (GCC bug 105651).
-  target_compile_options(tutti_options INTERFACE -Wno-restrict)
+  target_compile_options(tutti_options INTERFACE $<BUILD_INTERFACE:-Wno-restrict>)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_compile_options(tutti_options INTERFACE -Werror=thread-safety)
+  target_compile_options(tutti_options INTERFACE $<BUILD_INTERFACE:-Werror=thread-safety>)
 endif()
 if(TUTTI_SANITIZE)
   target_compile_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE}
@@ -40,6 +44,10 @@ function(tutti_room name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   add_library(tutti_${name} STATIC ${sources})
+  set_target_properties(tutti_${name} PROPERTIES EXPORT_NAME ${name})
+  if(NOT name STREQUAL train)  # it needs libtorch, and the program to train is all that is asked of it
+    set_property(GLOBAL APPEND PROPERTY tutti_installed_rooms ${name})
+  endif()
   target_link_libraries(tutti_${name} PUBLIC tutti_options fmt::fmt Threads::Threads)
   foreach(used ${ROOM_USES})
     target_link_libraries(tutti_${name} PUBLIC tutti_${used})

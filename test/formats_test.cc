@@ -66,7 +66,7 @@ TEST(Formats, ForeignExamplesAreGraphsOfEveryTextFormat) {
   }
   // WfFormat has a whole example to itself.
   const Result<Imported> workflow =
-      load_graph(TUTTI_SOURCE_DIR "/examples/04_workflow/workflow.json");
+      load_graph(TUTTI_SOURCE_DIR "/examples/07_workflow/workflow.json");
   ASSERT_TRUE(workflow) << workflow.error().message;
   shown.insert(workflow->format);
   for (const std::string& format : graph_formats()) {

@@ -32,10 +32,12 @@ int main(int argc, char** argv) {
   tutti::add_explain_command(app, exit_code);
   tutti::add_diff_command(app, exit_code);
   tutti::add_what_if_command(app, exit_code);
+  tutti::add_export_command(app, exit_code);
   tutti::add_report_command(app, exit_code);
   tutti::add_calibrate_command(app, exit_code);
   tutti::add_validate_command(app, exit_code);
   tutti::add_train_command(app, exit_code);
+  tutti::add_completion_command(app, exit_code);
   // The parser would only say that a command is missing.
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   const bool known = argc < 2 || argv[1][0] == '-' ||

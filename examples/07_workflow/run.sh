@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tutti=$(realpath "${TUTTI:-build/release/tutti}")
-cd examples/04_workflow
+cd examples/07_workflow
 
 run() {
   echo "\$ tutti $*"

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 tutti=$(realpath "${TUTTI:-build/release/tutti}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp examples/03_own_machine/{graph.json,*.toml} "$work"
+cp examples/06_own_machine/{graph.json,*.toml} "$work"
 cd "$work"
 
 run() {

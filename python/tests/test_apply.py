@@ -1,0 +1,106 @@
+"""A model that runs as a plan says gives what the model gives."""
+
+import unittest
+
+import tutti
+from tests.support import DEVICES, machine, needs_torch, torch
+
+if torch is not None:
+    from tests import models
+    from tutti.placing import move
+    from tutti.tracing import tensors_in
+
+
+@needs_torch
+class Apply(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(7)
+
+    def assert_equal_results(self, first, second):
+        first, second = tensors_in(first), tensors_in(second)
+        self.assertEqual(len(first), len(second))
+        for one, other in zip(first, second):
+            self.assertTrue(torch.equal(one, other))
+
+    def test_outputs_are_those_of_the_model_under_every_policy(self):
+        model, x = models.Everything().eval(), torch.randn(4, 8)
+        graph = tutti.capture(model, x)
+        for policy in ("round_robin", "random", "heft", "single_device"):
+            for seed in (1, 2, 3):
+                plan = tutti.plan(graph, machine=machine(), policy=policy, seed=seed)
+                placed = tutti.apply(model, plan, DEVICES)
+                self.assert_equal_results(model(x), placed(x))
+                fresh = torch.randn(4, 8)
+                self.assert_equal_results(model(fresh), placed(fresh))
+
+    def test_both_devices_are_used_and_every_op_runs_where_it_is_planned(self):
+        model, x = models.Mlp(), torch.randn(2, 8)
+        placement = {"up": "cpu", "relu": "other", "down": "other", "add": "cpu"}
+        placed = tutti.apply(model, placement, DEVICES, inputs=x)
+        called = [node.target for node in placed.graph.nodes if node.op == "call_module"]
+        self.assertEqual(called, ["up__on__cpu", "down__on__other"])
+        self.assert_equal_results(model(x), placed(x))
+
+    def test_a_value_is_moved_once_to_each_device(self):
+        model = models.Everything().eval()
+        graph = tutti.capture(model, torch.randn(4, 8))
+        for seed in range(1, 6):
+            plan = tutti.plan(graph, machine=machine(), policy="random", seed=seed)
+            placed = tutti.apply(model, plan, DEVICES)
+            moves = [node for node in placed.graph.nodes if node.target is move]
+            for node in placed.graph.nodes:
+                mine = [made for made in moves if made.args[0] is node]
+                self.assertLessEqual(len(mine), len(DEVICES), placed.code)
+
+    def test_nothing_moves_but_the_input_if_all_is_on_one_device(self):
+        model, x = models.Mlp(), torch.randn(2, 8)
+        placed = tutti.apply(model, dict.fromkeys(["up", "relu", "down", "add"], "other"), DEVICES, inputs=x)
+        moves = [node for node in placed.graph.nodes if node.target is move]
+        self.assertEqual([node.args[0].name for node in moves], ["x"])
+
+    def test_weights_that_stay_are_shared_with_the_model(self):
+        model, x = models.Mlp(), torch.randn(2, 8)
+        placed = tutti.apply(model, dict.fromkeys(["up", "relu", "down", "add"], "cpu"), DEVICES, inputs=x)
+        self.assertIs(placed.get_submodule("up__on__cpu").weight, model.up.weight)
+
+    def test_ops_are_asked_for_by_priority(self):
+        model, x = models.Everything().eval(), torch.randn(4, 8)
+        graph = tutti.capture(model, x)
+        names = graph.op_names()
+        plan = tutti.Plan(placement=dict.fromkeys(names, "cpu"), priority={name: -i for i, name in enumerate(names)},
+                          graph=graph)
+        placed = tutti.apply(model, plan, DEVICES)
+        order = [node.name for node in placed.graph.nodes]
+        self.assertLess(order.index("arange"), order.index("linear__on__cpu"))
+        self.assert_equal_results(model(x), placed(x))
+
+    def test_a_plan_read_from_a_file_needs_the_inputs(self):
+        model, x = models.Mlp(), torch.randn(2, 8)
+        plan = tutti.plan(tutti.capture(model, x), machine=machine(), policy="round_robin")
+        plan.graph = None
+        with self.assertRaisesRegex(tutti.TuttiError, "inputs"):
+            tutti.apply(model, plan, DEVICES)
+        self.assert_equal_results(model(x), tutti.apply(model, plan, DEVICES, inputs=x)(x))
+
+    def test_gradients_reach_the_weights(self):
+        model, x = models.Mlp(), torch.randn(2, 8)
+        placement = {"up": "cpu", "relu": "other", "down": "other", "add": "cpu"}
+        tutti.apply(model, placement, DEVICES, inputs=x)(x).sum().backward()
+        self.assertIsNotNone(model.up.weight.grad)
+
+    def test_a_plan_of_another_model_is_refused(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "op 'sideways'"):
+            tutti.apply(models.Mlp(), {"sideways": "cpu"}, DEVICES, inputs=torch.zeros(2, 8))
+
+    def test_a_plan_that_leaves_out_an_op_is_refused(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "op 'down'"):
+            tutti.apply(models.Mlp(), {"up": "cpu", "relu": "cpu", "add": "cpu"}, DEVICES, inputs=torch.zeros(2, 8))
+
+    def test_a_device_without_a_meaning_is_named(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "device 'gpu0'"):
+            tutti.apply(models.Mlp(), dict.fromkeys(["up", "relu", "down", "add"], "gpu0"), DEVICES,
+                        inputs=torch.zeros(2, 8))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,125 @@
+"""From a model to a graph."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import tutti
+from tests.support import DEVICES, machine, needs_torch, torch
+from tutti.binary import run
+
+if torch is not None:
+    from tests import models
+
+
+@needs_torch
+class Capture(unittest.TestCase):
+    def op(self, graph, name):
+        return next(op for op in graph.content["ops"] if op["name"] == name)
+
+    def test_ops_have_flops_sizes_and_weights(self):
+        graph = tutti.capture(models.Mlp(8), torch.zeros(2, 8))
+        self.assertEqual(graph.op_names(), ["up", "relu", "down", "add"])
+        up = self.op(graph, "up")
+        self.assertEqual(up["kind"], "torch.linear")
+        self.assertEqual(up["flops"], 2 * 2 * 8 * 32)
+        self.assertEqual(up["operands"], ["x", "weight:up.weight", "weight:up.bias"])
+        self.assertEqual(up["outputs"], [{"shape": [2, 32], "bytes": 256, "dtype": "f32"}])
+        self.assertEqual(up["attributes"], {"module": "up"})
+        inputs = {value["name"]: value for value in graph.content["inputs"]}
+        self.assertEqual(inputs["x"]["residence"], "host")
+        self.assertTrue(inputs["weight:up.weight"]["weight"])
+        self.assertEqual(inputs["weight:up.weight"]["bytes"], 8 * 32 * 4)
+
+    def test_the_program_reads_what_is_captured(self):
+        for model in (models.Mlp(), models.Everything().eval()):
+            graph = tutti.capture(model, torch.zeros(4, 8))
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "graph.json"
+                graph.save(path)
+                info = json.loads(run(["graph", "info", path, "--json"]))
+            self.assertEqual(info["ops"], len(graph.content["ops"]))
+
+    def test_views_sizes_and_items_are_no_ops(self):
+        graph = tutti.capture(models.Everything().eval(), torch.zeros(4, 8))
+        kinds = {op["kind"] for op in graph.content["ops"]}
+        self.assertFalse(kinds & {"torch.chunk", "torch.getattr", "torch.getitem", "torch.t", "torch.dropout"}, kinds)
+        # Both halves are views of the one product.
+        self.assertEqual(self.op(graph, "add")["operands"], ["mul"])
+
+    def test_a_module_used_twice_has_one_set_of_weights(self):
+        graph = tutti.capture(models.Everything().eval(), torch.zeros(4, 8))
+        names = [value["name"] for value in graph.content["inputs"]]
+        self.assertEqual(names.count("weight:linear.weight"), 1)
+        self.assertIn("weight:linear.weight", self.op(graph, "linear_1")["operands"])
+
+    def test_several_outputs_are_several_values(self):
+        graph = tutti.capture(models.Everything().eval(), torch.zeros(4, 8))
+        self.assertEqual([value["dtype"] for value in self.op(graph, "topk")["outputs"]], ["f32", "i64"])
+
+    def test_inputs_may_be_named(self):
+        model = models.Everything().eval()
+        graph = tutti.capture(model, {"x": torch.zeros(4, 8), "mask": torch.ones(4, 8)})
+        self.assertIn("mask", [value["name"] for value in graph.content["inputs"]])
+
+    def test_the_model_is_left_as_it_was(self):
+        model = models.Everything().eval()
+        before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        tutti.measure(model, torch.zeros(4, 8), DEVICES, repeats=1)
+        for name, tensor in model.state_dict().items():
+            self.assertTrue(torch.equal(before[name], tensor), name)
+
+
+@needs_torch
+class CaptureRefuses(unittest.TestCase):
+    def test_ops_that_work_in_place(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "'add_.*in place"):
+            tutti.capture(models.InPlace(), torch.zeros(2))
+
+    def test_control_flow_that_depends_on_values(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "cannot capture Branches"):
+            tutti.capture(models.Branches(), torch.zeros(2))
+
+    def test_inputs_that_do_not_fit(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "do not fit Mlp.forward"):
+            tutti.capture(models.Mlp(), (torch.zeros(2), torch.zeros(2)))
+
+
+@needs_torch
+class Measure(unittest.TestCase):
+    def test_every_op_has_a_time_on_every_device(self):
+        graph = tutti.measure(models.Mlp(), torch.zeros(2, 8), DEVICES, repeats=2)
+        for op in graph.content["ops"]:
+            self.assertEqual(set(op["run_time_ns"]), {"cpu", "other"})
+            self.assertGreater(op["run_time_ns"]["cpu"], 0)
+        self.assertEqual([device["name"] for device in graph.machine["device"]], ["cpu", "other"])
+
+    def test_more_work_takes_longer(self):
+        graph = tutti.measure(models.Mlp(512), torch.zeros(256, 512), {"cpu": "cpu"}, repeats=3)
+        times = {op["name"]: op["run_time_ns"]["cpu"] for op in graph.content["ops"]}
+        self.assertGreater(times["up"], times["add"])
+
+    def test_the_measured_machine_is_planned_for(self):
+        graph = tutti.measure(models.Mlp(), torch.zeros(2, 8), {"cpu": "cpu"}, repeats=1)
+        plan = tutti.plan(graph, evaluations=10)
+        self.assertEqual(set(plan.placement.values()), {"cpu"})
+        # One after another: the sum of the measured times.
+        total = sum(op["run_time_ns"]["cpu"] for op in graph.content["ops"])
+        self.assertEqual(plan.summary["makespan_ns"], total)
+
+    def test_a_device_that_torch_has_not_is_named(self):
+        with self.assertRaisesRegex(tutti.TuttiError, "'gpu9' is cuda:9"):
+            tutti.measure(models.Mlp(), torch.zeros(2, 8), {"gpu9": "cuda:9"})
+        with self.assertRaisesRegex(tutti.TuttiError, "devices is empty"):
+            tutti.measure(models.Mlp(), torch.zeros(2, 8), {})
+
+    def test_links_are_measured_between_different_memories(self):
+        from tutti.measuring import _measure_link
+        latency, rate = _measure_link("cpu", "cpu")
+        self.assertGreater(latency, 0)
+        self.assertGreater(rate, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+"""From a model and its inputs to a graph: torch.fx says which nodes there are, one run on the inputs
+says how large their values are."""
+
+import torch
+from torch import fx
+
+from .binary import TuttiError
+from .flops import flops_of
+from .graphs import Graph
+from .tracing import Traced, is_item_of, kind_of, looks_at_metadata, tensors_in
+
+_DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
+           torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8",
+           torch.bool: "bool"}
+
+
+def _value(tensor):
+    described = {"shape": list(tensor.shape), "bytes": tensor.numel() * tensor.element_size()}
+    if tensor.dtype in _DTYPES:
+        described["dtype"] = _DTYPES[tensor.dtype]
+    return described
+
+
+def _memory_of(tensor):
+    """Where the tensor's bytes are; None if it has none of its own."""
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    return storage.data_ptr() or None
+
+
+def _is_view(result, inputs):
+    """True if the result only shows the memory of the one tensor that was read."""
+    made = tensors_in(result)
+    if len(inputs) != 1 or not made:
+        return False
+    memory = _memory_of(inputs[0])
+    return memory is not None and all(_memory_of(tensor) == memory for tensor in made)
+
+
+class _Capture:
+    """One run of a traced model, node by node."""
+
+    def __init__(self, traced, name, time_op):
+        self.traced = traced
+        self.time_op = time_op
+        self.content = {"format": "tutti-graph", "schema_version": 1, "name": name, "inputs": [], "ops": []}
+        self.results = {}  # by node
+        # By node: the structure of its result with the name of a value, or None, in place of each tensor.
+        self.names = {}
+        self.weights = {}  # by the tensor's id: the name of the graph's input
+
+    def run(self):
+        last_use = {}
+        for node in self.traced.graph.nodes:
+            for source in node.all_input_nodes:
+                last_use[source] = node
+        for node in self.traced.graph.nodes:
+            getattr(self, "_" + node.op)(node)
+            for source in node.all_input_nodes:  # what nobody reads any more is freed
+                if last_use[source] is node:
+                    self.results.pop(source, None)
+        return self.content
+
+    def _add_input(self, name, tensor, **more):
+        # Inputs of other names cannot clash with ops: fx makes those differ from its placeholders.
+        described = {"name": name, **_value(tensor), **more}
+        self.content["inputs"].append(described)
+        return name
+
+    def _placeholder(self, node):
+        value = self.traced.arguments[node.target]
+        self.results[node] = value
+        tensors = tensors_in(value)
+        if isinstance(value, torch.Tensor):
+            self.names[node] = self._add_input(node.name, value, residence="host")
+        else:
+            self.names[node] = [self._add_input(f"{node.name}.{i}", tensor, residence="host")
+                                for i, tensor in enumerate(tensors)]
+
+    def _weight_name(self, path, tensor):
+        """A weight that several modules share is one input."""
+        if id(tensor) not in self.weights:
+            self.weights[id(tensor)] = self._add_input("weight:" + path, tensor, weight=True)
+        return self.weights[id(tensor)]
+
+    def _get_attr(self, node):
+        value = self.traced.weight(node)
+        self.results[node] = value
+        self.names[node] = [self._weight_name(node.target, tensor) for tensor in tensors_in(value)]
+
+    def _output(self, node):
+        pass
+
+    def _call_function(self, node):
+        self._call(node, node.target)
+
+    def _call_method(self, node):
+        self._call(node, lambda first, *args, **kwargs: getattr(first, node.target)(*args, **kwargs))
+
+    def _call_module(self, node):
+        module = self.traced.submodule(node)
+        weights = list(module.named_parameters()) + list(module.named_buffers())
+        self._call(node, module, [(node.target + "." + name, tensor) for name, tensor in weights])
+
+    def _call(self, node, function, weights=()):
+        args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda source: self.results[source])
+        inputs = tensors_in([args, kwargs])
+        versions = [tensor._version for tensor in inputs]
+        result = function(*args, **kwargs)
+        if [tensor._version for tensor in inputs] != versions:
+            raise TuttiError(f"node '{node.name}' changes its input in place, and a copy on another device would not "
+                             "change with it; write it out of place (inplace=False)")
+        self.results[node] = result
+        read = self._values_read(node)
+        if not tensors_in(result) and (looks_at_metadata(node) or not read):
+            self.names[node] = []
+        elif is_item_of(node) and isinstance(args[0], (tuple, list, dict)):
+            self.names[node] = self._item_names(node, args)
+        elif _is_view(result, inputs):
+            self.names[node] = read
+        else:
+            self._add_op(node, function, args, kwargs, read, weights, result)
+
+    def _item_names(self, node, args):
+        """One of several outputs. What is not a plain list of tensors counts as all of them."""
+        names = self.names[node.args[0]]
+        plain = isinstance(names, list) and all(isinstance(part, torch.Tensor) for part in args[0])
+        if plain and isinstance(args[1], int) and len(names) == len(args[0]):
+            return names[args[1]]
+        return names
+
+    def _values_read(self, node):
+        """The names of all values the node reads, each once."""
+        names = []
+        for source in node.all_input_nodes:
+            found = self.names[source]
+            for name in found if isinstance(found, list) else [found]:
+                if name not in names:
+                    names.append(name)
+        return names
+
+    def _add_op(self, node, function, args, kwargs, read, weights, result):
+        kind = kind_of(node, self.traced)
+        tensors = tensors_in(result)
+        operands = read + [self._weight_name(path, tensor) for path, tensor in weights]
+        op = {"name": node.name, "kind": kind, "operands": list(dict.fromkeys(operands)),
+              "outputs": [_value(tensor) for tensor in tensors] or [{"bytes": 0}],
+              "flops": flops_of(kind, tensors_in([args, kwargs]), [tensor for _, tensor in weights], result)}
+        module = self.traced.module_of.get(node, "")
+        if module:
+            op["attributes"] = {"module": module}
+        if self.time_op is not None:
+            op["run_time_ns"] = self.time_op(node, function, args, kwargs)
+        self.content["ops"].append(op)
+        single = len(op["outputs"]) == 1
+        self.names[node] = node.name if single else [f"{node.name}:{k}" for k in range(len(tensors))]
+
+
+def capture_with(model, inputs, name=None, time_op=None):
+    """As capture; time_op(node, function, args, kwargs) says how long an op takes, by kind of device."""
+    traced = Traced(model, inputs)
+    with torch.no_grad():
+        content = _Capture(traced, name or type(model).__name__, time_op).run()
+    if not content["ops"]:
+        raise TuttiError(f"{type(model).__name__} computes nothing that could be placed")
+    return Graph(content, traced)
+
+
+def capture(model, inputs, name=None):
+    """The graph of one run of the model on these inputs (a tensor, a tuple in order, a dict by name).
+
+    Ops are called as the nodes of torch.fx are. They have flops and bytes, and no times: the planner
+    works those out from the machine's rates. Weights are inputs that stay in memory.
+    """
+    return capture_with(model, inputs, name)

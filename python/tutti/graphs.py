@@ -1,0 +1,20 @@
+"""A captured graph: what a graph file says, and the torch.fx graph it was made from."""
+
+import json
+from pathlib import Path
+
+
+class Graph:
+    """content: the graph file as a dict (docs/formats/graph.md); machine: the machine that was
+    measured, or None; traced: the torch.fx graph; its nodes are called as the ops are."""
+
+    def __init__(self, content, traced, machine=None):
+        self.content = content
+        self.traced = traced
+        self.machine = machine
+
+    def save(self, path):
+        Path(path).write_text(json.dumps(self.content, indent=1) + "\n", encoding="utf-8")
+
+    def op_names(self):
+        return [op["name"] for op in self.content["ops"]]

@@ -1,0 +1,207 @@
+"""torch.fx graphs of models, and what their nodes are to a plan.
+
+A node is
+  an op        it computes, so the plan says where;
+  a view       it shows another value's memory in another form (reshape, one of several outputs): it
+               costs nothing and is made anew wherever it is read;
+  metadata     it looks at a value's shape, dtype or device, and needs no copy of the value;
+  or an input, a weight, the output.
+"""
+
+import contextlib
+import dis
+import inspect
+import operator
+
+import torch
+from torch import fx
+
+from .binary import TuttiError
+
+# They take no tensors, so that torch does not tell fx when it meets them.
+_FACTORIES = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "zeros")
+_METADATA_ATTRIBUTES = {"shape", "dtype", "device", "ndim", "requires_grad", "is_cuda", "layout"}
+_METADATA_METHODS = {"size", "dim", "numel", "stride", "ndimension", "nelement", "element_size",
+                     "is_contiguous", "is_floating_point", "get_device"}
+
+
+class _Unpacks:
+    """Can be unpacked, as in a, b = x.chunk(2): torch 1.13 looks for the instruction in the wrong
+    place from Python 3.11 on."""
+
+    def __iter__(self):
+        frame = inspect.currentframe().f_back
+        for instruction in dis.get_instructions(frame.f_code):
+            if instruction.offset == frame.f_lasti and instruction.opname == "UNPACK_SEQUENCE":
+                return (self[i] for i in range(instruction.argval))
+        return self.tracer.iter(self)
+
+
+class _Attribute(_Unpacks, fx.proxy.Attribute):
+    pass
+
+
+class _Proxy(_Unpacks, fx.Proxy):
+    def __getattr__(self, name):
+        return _Attribute(self, name)
+
+
+class _Tracer(fx.Tracer):
+    """Notes for each node the module it stands in: not all versions of torch do."""
+
+    def __init__(self):
+        super().__init__()
+        self.modules = []
+        self.module_of = {}
+
+    def call_module(self, module, forward, args, kwargs):
+        self.modules.append(self.path_of_module(module))
+        try:
+            return super().call_module(module, forward, args, kwargs)
+        finally:
+            self.modules.pop()
+
+    def proxy(self, node):
+        return _Proxy(node, self)
+
+    def create_node(self, *args, **kwargs):
+        node = super().create_node(*args, **kwargs)
+        self.module_of[node] = self.modules[-1] if self.modules else ""
+        return node
+
+
+@contextlib.contextmanager
+def _traced_factories(tracer):
+    """While it lasts, torch.arange(x.shape[0]) becomes a node."""
+    def traced(original):
+        def factory(*args, **kwargs):
+            if any(isinstance(arg, fx.Proxy) for arg in [*args, *kwargs.values()]):
+                return tracer.create_proxy("call_function", original, args, kwargs)
+            return original(*args, **kwargs)
+        return factory
+
+    originals = {name: getattr(torch, name) for name in _FACTORIES}
+    try:
+        for name, original in originals.items():
+            setattr(torch, name, traced(original))
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(torch, name, original)
+
+
+def bind(model, inputs):
+    """The arguments of the model's forward by name: inputs are a tensor, a tuple in order, or a dict
+    by name."""
+    if isinstance(inputs, torch.Tensor):
+        inputs = (inputs,)
+    signature = inspect.signature(model.forward)
+    try:
+        if isinstance(inputs, dict):
+            return signature.bind(**inputs).arguments
+        return signature.bind(*inputs).arguments
+    except TypeError as error:
+        raise TuttiError(f"the inputs do not fit {type(model).__name__}.forward: {error}") from None
+
+
+class Traced:
+    """A model as a torch.fx graph. Arguments that were not given are fixed to their defaults."""
+
+    def __init__(self, model, inputs):
+        self.model = model
+        self.arguments = bind(model, inputs)
+        fixed = {name: parameter.default
+                 for name, parameter in inspect.signature(model.forward).parameters.items()
+                 if name not in self.arguments and parameter.default is not inspect.Parameter.empty}
+        tracer = _Tracer()
+        try:
+            with _traced_factories(tracer):
+                self.graph = tracer.trace(model, concrete_args=fixed or None)
+        except Exception as error:  # whatever the model's own code raises when it meets a proxy
+            first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise TuttiError(f"torch.fx cannot capture {type(model).__name__}: {first_line}; control flow that "
+                             "depends on values has to be taken out, or put into a leaf module") from error
+        self._forget_fixed_arguments()
+        self.root = tracer.root
+        self.module_of = tracer.module_of
+
+    def _forget_fixed_arguments(self):
+        """fx keeps them as arguments, and checks in each run that they are what they were."""
+        def erase(node):
+            for user in list(node.users):
+                erase(user)
+            self.graph.erase_node(node)
+        for node in list(self.graph.nodes):
+            if node.op == "placeholder" and node.target not in self.arguments:
+                erase(node)
+
+    def weight(self, node):
+        """The tensor of a get_attr node."""
+        value = self.root
+        for part in node.target.split("."):
+            value = getattr(value, part)
+        return value
+
+    def submodule(self, node):
+        """The module of a call_module node."""
+        return self.root.get_submodule(node.target)
+
+
+def looks_at_metadata(node):
+    """True if the node itself asks a value for its shape or the like."""
+    if node.op == "call_function" and node.target is getattr:
+        return node.args[1] in _METADATA_ATTRIBUTES
+    return node.op == "call_method" and node.target in _METADATA_METHODS and len(node.args) <= 2
+
+
+def metadata_nodes(graph, is_op):
+    """Nodes that need no copy of any value: those that look at metadata, and what is worked out from
+    them alone."""
+    found = set()
+    for node in graph.nodes:
+        if node.op not in ("call_function", "call_method") or is_op(node):
+            continue
+        inputs = node.all_input_nodes
+        if looks_at_metadata(node) or all(source in found for source in inputs):
+            found.add(node)
+    return found
+
+
+def kind_of(node, traced):
+    """What cost tables go by: "torch.linear" for a Linear and for functional.linear."""
+    if node.op == "call_module":
+        name = type(traced.submodule(node)).__name__
+        snake = "".join("_" + c.lower() if c.isupper() and i and not name[i - 1].isupper() else c.lower()
+                        for i, c in enumerate(name))
+        return "torch." + snake
+    name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "op")
+    return "torch." + name.strip("_")
+
+
+def is_item_of(node):
+    return node.op == "call_function" and node.target is operator.getitem
+
+
+def tensors_in(value):
+    """Every tensor of a nested structure, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [tensor for part in value for tensor in tensors_in(part)]
+    if isinstance(value, dict):
+        return [tensor for part in value.values() for tensor in tensors_in(part)]
+    return []
+
+
+def map_tensors(value, change):
+    """The structure with every tensor changed."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, tuple):
+        parts = [map_tensors(part, change) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        return [map_tensors(part, change) for part in value]
+    if isinstance(value, dict):
+        return {key: map_tensors(part, change) for key, part in value.items()}
+    return value

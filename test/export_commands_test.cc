@@ -1,0 +1,66 @@
+// What tutti export and tutti completion promise: run as a user would.
+
+#include <cstdlib>
+#include <regex>
+#include <string>
+#include <utility>
+
+#include "test/support/cli.h"
+
+namespace tutti {
+namespace {
+
+using ExportCommand = Cli;
+using CompletionCommand = Cli;
+
+TEST_F(ExportCommand, WritesThePlanInEveryForm) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::string plan = path("plan.json");
+  ASSERT_EQ(run({"plan", graph, "-m", "uniform-2", "--policy", "heft", "-o", plan}).exit_code, 0);
+  const std::pair<const char*, const char*> forms[] = {{"csv", "\na,op,device0,0,0,100\n"},
+                                                       {"torch", "\"b\":\"cuda:0\""},
+                                                       {"starpu", "\nName: b\nNode: 0\nSpec"}};
+  for (const auto& [form, expected] : forms) {
+    const Ran ran = run({"export", graph, "-m", "uniform-2", "--plan", plan, "--to", form});
+    EXPECT_EQ(ran.exit_code, 0) << form << ": " << ran.err;
+    EXPECT_NE(ran.out.find(expected), std::string::npos) << form << ": " << ran.out;
+  }
+}
+
+TEST_F(ExportCommand, NamesADeviceThatTheMachineLacks) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::string plan = path("plan.json");
+  ASSERT_EQ(run({"plan", graph, "-m", "uniform-2", "--policy", "heft", "-o", plan}).exit_code, 0);
+  const Ran ran = run({"export", graph, "-m", "cpu-gpu", "--plan", plan, "--to", "csv"});
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "device0");
+}
+
+TEST_F(CompletionCommand, KnowsEveryCommandThatHelpLists) {
+  const Ran script = run({"completion", "bash"});
+  ASSERT_EQ(script.exit_code, 0) << script.err;
+  const Ran help = run({"--help"});
+  const std::string list = help.out.substr(help.out.find("Subcommands:"));
+  const std::regex row(R"(\n  ([a-z-]+)  )");
+  int count = 0;
+  for (auto it = std::sregex_iterator(list.begin(), list.end(), row); it != std::sregex_iterator();
+       ++it) {
+    ++count;
+    EXPECT_NE(script.out.find("    '" + (*it)[1].str() + "') words='"), std::string::npos)
+        << (*it)[1];
+  }
+  EXPECT_GT(count, 12) << help.out;
+}
+
+TEST_F(CompletionCommand, CompletesInAShell) {
+  const std::string script = write("complete.bash", run({"completion", "bash"}).out + R"(
+COMP_WORDS=(tutti graph mak); COMP_CWORD=2; _tutti
+[ "${COMPREPLY[*]}" = make ] || exit 3
+COMP_WORDS=(tutti plan g --polic); COMP_CWORD=3; _tutti
+[ "${COMPREPLY[*]}" = --policy ] || exit 4
+)");
+  EXPECT_EQ(std::system(("cd / && bash '" + script + "'").c_str()), 0);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,93 @@
+// tutti export: a plan in the form that another program reads.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/inputs.h"
+#include "tutti/base/output.h"
+#include "tutti/plan/export/export.h"
+#include "tutti/plan/export/onnx.h"
+
+namespace tutti {
+namespace {
+
+struct ExportArguments {
+  ProblemInputs inputs;
+  std::string plan;
+  std::string to;
+  std::string output = "-";
+};
+
+// The model anew, with annotations; and on a line of its own what the session has to be told.
+int run_ort(const ExportArguments& arguments, const Imported& imported, const Plan& plan,
+            const Problem& problem) {
+  const std::string& file = arguments.inputs.graph;
+  if (imported.format != "onnx") {
+    return report(invalid_input(fmt::format(
+        "{}: --to ort annotates the ONNX model that was planned, and this is {}; plan the .onnx "
+        "file itself",
+        file, imported.format)));
+  }
+  if (file == "-") {
+    return report(invalid_input("--to ort reads the model twice; put it in a file"));
+  }
+  Result<Source> source = Source::open(file);
+  if (!source) return report(source.error());
+  const Result<std::string> bytes = source->read_all();
+  if (!bytes) return report(bytes.error());
+  const Result<AnnotatedModel> model = annotate_onnx(*bytes, plan, problem);
+  if (!model) return report(invalid_input(file + ": " + model.error().message));
+  if (!model->warning.empty()) fmt::print(stderr, "tutti: warning: {}\n", model->warning);
+  const Result<void> written = write_file(arguments.output, model->bytes);
+  if (!written) return report(written.error());
+  // Standard output may be the model.
+  fmt::print(arguments.output == "-" ? stderr : stdout,
+             "nodes annotated: {}; the session needs\n"
+             "  session.layer_assignment_settings = {}\n",
+             model->annotated, model->settings);
+  return 0;
+}
+
+std::string exported(const std::string& to, const Plan& plan, const Problem& problem) {
+  if (to == "csv") return plan_to_csv(plan, problem);
+  if (to == "torch") return plan_to_device_map(plan, problem);
+  return plan_to_sched_rec(plan, problem);
+}
+
+int run_export(const ExportArguments& arguments) {
+  const Result<LoadedProblem> loaded = arguments.inputs.load();
+  if (!loaded) return report(loaded.error());
+  const Problem& problem = *loaded->problem;
+  const Result<Plan> plan = load_good_plan(arguments.plan, problem);
+  if (!plan) return report(plan.error());
+  const Result<void> written = write_file(arguments.output, exported(arguments.to, *plan, problem));
+  if (!written) return report(written.error());
+  if (arguments.output != "-") fmt::print("written to {}\n", arguments.output);
+  return 0;
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("export", "Write a plan as another program reads it");
+  command->footer(
+      "Example: tutti export graph.json --machine p100-4 --plan plan.json --to csv -o plan.csv");
+  auto arguments = std::make_shared<ExportArguments>();
+  arguments->inputs.add_to(*command);
+  accept_seed(*command);
+  command->add_option("--plan", arguments->plan, "The plan")->required();
+  command
+      ->add_option(
+          "--to", arguments->to,
+          "csv: a table; ort: the ONNX model, annotated for ONNX Runtime; torch: a device map "
+          "for PyTorch; starpu: hints for StarPU")
+      ->required()
+      ->check(CLI::IsMember({"csv", "ort", "torch", "starpu"}));
+  command->add_option("-o,--output", arguments->output, "Write it here; - is standard output")
+      ->capture_default_str();
+  command->callback([arguments, &exit_code] { exit_code = run_export(*arguments); });
+}
+
+}  // namespace tutti
