@@ -10,6 +10,7 @@
 #include "tutti/graph/import/hlo/hlo.h"
 #include "tutti/graph/import/hoft.h"
 #include "tutti/graph/import/import.h"
+#include "tutti/graph/import/onnx/onnx.h"
 #include "tutti/graph/import/pipedream.h"
 #include "tutti/graph/import/stg.h"
 #include "tutti/graph/import/wfformat.h"
@@ -86,6 +87,12 @@ bool fuzz_pipedream(const uint8_t* data, size_t size) {
 
 bool fuzz_hlo(const uint8_t* data, size_t size) {
   return try_importer(read_hlo, data, size);
+}
+
+bool fuzz_onnx(const uint8_t* data, size_t size) {
+  Source sized = source_of(data, size);
+  static_cast<void>(take(read_onnx(sized, {.dims = {{"seq", 16}}}), size));
+  return try_importer(read_onnx, data, size);
 }
 
 bool fuzz_import(const uint8_t* data, size_t size) {

@@ -14,6 +14,7 @@ std::span<const Harness> harnesses() {
       {"estee", fuzz_estee},
       {"pipedream", fuzz_pipedream},
       {"hlo", fuzz_hlo},
+      {"onnx", fuzz_onnx},
       {"import", fuzz_import},
       {"machine", fuzz_machine},
       {"costs", fuzz_costs},

@@ -13,6 +13,7 @@
 #include "tutti/graph/import/estee.h"
 #include "tutti/graph/import/hlo/hlo.h"
 #include "tutti/graph/import/hoft.h"
+#include "tutti/graph/import/onnx/onnx.h"
 #include "tutti/graph/import/pipedream.h"
 #include "tutti/graph/import/stg.h"
 #include "tutti/graph/import/wfformat.h"
@@ -41,6 +42,7 @@ constexpr Format kFormats[] = {
     {"estee", looks_like_estee, read_estee},
     {"pipedream", looks_like_pipedream, read_pipedream},
     {"hlo", looks_like_hlo, read_hlo},
+    {"onnx", looks_like_onnx, read_onnx},
     {"dot", looks_like_dot, read_dot},
     {"stg", looks_like_stg, read_stg},
     {"doppler", looks_like_doppler, read_doppler},
