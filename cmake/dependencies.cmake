@@ -28,6 +28,12 @@ if(METIS_LIBRARY AND METIS_INCLUDE)
   set(METIS_FOUND TRUE)
 endif()
 
+# Reads ONNX models. Without it such a file is refused with a sentence.
+find_package(Protobuf QUIET)
+if(Protobuf_FOUND)
+  find_package(ONNX QUIET)
+endif()
+
 if(TUTTI_TESTS)
   find_package(GTest REQUIRED)
 endif()

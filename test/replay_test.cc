@@ -14,6 +14,7 @@
 
 #include "test/fuzz/harness.h"
 #include "tutti/base/document.h"
+#include "tutti/graph/import/onnx/onnx.h"
 
 namespace tutti::fuzz {
 
@@ -35,6 +36,7 @@ std::vector<Seed> seeds_of(const Harness& harness) {
   std::vector<Seed> seeds;
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus / harness.name)) {
     if (entry.path().extension() == ".toml" && !can_read_toml()) continue;
+    if (entry.path().extension() == ".onnx" && !can_read_onnx()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     seeds.push_back({entry.path().filename(), {std::istreambuf_iterator<char>(file), {}}});
   }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tutti/base/result.h"
 #include "tutti/graph/import/import.h"
@@ -35,7 +37,8 @@ struct ProblemInputs {
   std::string machine = "this-host";
   std::string costs;
   std::string constraints;
-  std::optional<double> noise;  // none: as the costs file says
+  std::optional<double> noise;    // none: as the costs file says
+  std::vector<std::string> dims;  // "name=size"
   bool scale_by_machine_speed = false;
   bool as_recorded = false;  // pin every op to the host that the file says it ran on
 
@@ -55,6 +58,15 @@ struct ProblemInputs {
   Result<LoadedProblem> open_and_load(std::optional<Machine> given) const;
   Result<LoadedProblem> load_with(Source& graph_source, std::optional<Machine> given) const;
 };
+
+// --dim, for commands that read graphs; and what was given, as load_graph takes it. Fails on what
+// is not "name=size".
+void add_dim_flag(CLI::App& command, std::vector<std::string>& dims);
+Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
+    const std::vector<std::string>& dims);
+// Fails if --dim was given for a graph that has no open dimensions.
+Result<void> require_dims_meant(const std::vector<std::string>& dims, const std::string& path,
+                                const std::string& format);
 
 struct CommonOptions {
   uint64_t seed = 1;

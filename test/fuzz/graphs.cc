@@ -3,10 +3,15 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "tutti/graph/file.h"
+#include "tutti/graph/import/dnn_partitioning.h"
 #include "tutti/graph/import/doppler.h"
 #include "tutti/graph/import/dot.h"
+#include "tutti/graph/import/estee.h"
+#include "tutti/graph/import/hlo/hlo.h"
 #include "tutti/graph/import/hoft.h"
 #include "tutti/graph/import/import.h"
+#include "tutti/graph/import/onnx/onnx.h"
+#include "tutti/graph/import/pipedream.h"
 #include "tutti/graph/import/stg.h"
 #include "tutti/graph/import/wfformat.h"
 
@@ -66,6 +71,28 @@ bool fuzz_dot(const uint8_t* data, size_t size) {
 
 bool fuzz_hoft(const uint8_t* data, size_t size) {
   return try_importer(read_hoft, data, size);
+}
+
+bool fuzz_dnn_partitioning(const uint8_t* data, size_t size) {
+  return try_importer(read_dnn_partitioning, data, size);
+}
+
+bool fuzz_estee(const uint8_t* data, size_t size) {
+  return try_importer(read_estee, data, size);
+}
+
+bool fuzz_pipedream(const uint8_t* data, size_t size) {
+  return try_importer(read_pipedream, data, size);
+}
+
+bool fuzz_hlo(const uint8_t* data, size_t size) {
+  return try_importer(read_hlo, data, size);
+}
+
+bool fuzz_onnx(const uint8_t* data, size_t size) {
+  Source sized = source_of(data, size);
+  static_cast<void>(take(read_onnx(sized, {.dims = {{"seq", 16}}}), size));
+  return try_importer(read_onnx, data, size);
 }
 
 bool fuzz_import(const uint8_t* data, size_t size) {

@@ -21,6 +21,11 @@ bool fuzz_stg(const uint8_t* data, size_t size);
 bool fuzz_wfformat(const uint8_t* data, size_t size);
 bool fuzz_dot(const uint8_t* data, size_t size);
 bool fuzz_hoft(const uint8_t* data, size_t size);
+bool fuzz_dnn_partitioning(const uint8_t* data, size_t size);
+bool fuzz_estee(const uint8_t* data, size_t size);
+bool fuzz_pipedream(const uint8_t* data, size_t size);
+bool fuzz_hlo(const uint8_t* data, size_t size);
+bool fuzz_onnx(const uint8_t* data, size_t size);
 bool fuzz_import(const uint8_t* data, size_t size);  // any graph, recognised by content
 bool fuzz_machine(const uint8_t* data, size_t size);
 bool fuzz_costs(const uint8_t* data, size_t size);

@@ -1,6 +1,9 @@
 // Which ops belong together: a sharder splits one tensor operation into many ops and says so in
 // their attributes. `group` names the operation an op came from; `shard` is the device on which a
 // human expert would put the op, counted from 0 and taken modulo the number of devices.
+//
+// Two more are rules that plans must obey: ops with the same `colocate` share a device, and an op
+// with `only_on` runs on devices of that kind alone.
 
 #ifndef TUTTI_GRAPH_GROUPS_H_
 #define TUTTI_GRAPH_GROUPS_H_
@@ -16,6 +19,8 @@ namespace tutti {
 
 inline constexpr std::string_view kGroupAttribute = "group";
 inline constexpr std::string_view kShardAttribute = "shard";
+inline constexpr std::string_view kColocateAttribute = "colocate";
+inline constexpr std::string_view kOnlyOnAttribute = "only_on";
 
 struct Groups {
   // Names in order of first appearance by op id. An op without the attribute is a group of its own

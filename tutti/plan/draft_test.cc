@@ -101,6 +101,21 @@ TEST(Problem, LeavesOutDevicesThatConstraintsExclude) {
   EXPECT_EQ(world.problem->devices_for(OpId{1}).size(), 4u);
 }
 
+TEST(Problem, ObeysWhatTheGraphSaysOfItsOps) {
+  const World world(graph_from(R"("ops":[
+          {"name":"a","run_time_ns":1,"attributes":{"colocate":"7"}},
+          {"name":"b","run_time_ns":1,"attributes":{"only_on":"cpu"}},
+          {"name":"c","run_time_ns":1,"attributes":{"layer":"1","colocate":"7"}},
+          {"name":"d","run_time_ns":1,"attributes":{"colocate":"8"}}])"),
+                    must(make_preset("mixed-5")));
+  EXPECT_EQ(world.problem->devices_for(OpId{1}).size(), 1u);
+  EXPECT_EQ(world.problem->devices_for(OpId{0}).size(), 5u);
+  ASSERT_EQ(world.problem->colocation_group_count(), 1);
+  EXPECT_EQ(world.problem->members(0).size(), 2u);
+  EXPECT_EQ(world.problem->colocation_group(OpId{2}), 0);
+  EXPECT_EQ(world.problem->colocation_group(OpId{3}), -1);
+}
+
 TEST(Problem, IsInfeasibleWhenAnOpIsLeftWithoutADevice) {
   const Graph graph = graph_from(R"("ops":[{"name":"a","kind":"x","run_time_ns":1}])");
   const Machine machine = must(make_preset("uniform-2"));

@@ -6,8 +6,11 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "tutti/base/fingerprint.h"
+#include "tutti/graph/groups.h"
 #include "tutti/graph/names.h"
 
 namespace tutti {
@@ -26,7 +29,8 @@ class ProblemBuilder {
     }
     for (const auto& pin : constraints_.pins) apply_pin(pin);
     for (const auto& rule : constraints_.forbidden) apply_forbidden(rule);
-    for (const auto& group : constraints_.colocations) join(group);
+    for (const auto& group : constraints_.colocations) join_all(group);
+    obey_attributes();
     gather_groups();
     limit_memories();
     place_inputs();
@@ -149,19 +153,40 @@ class ProblemBuilder {
     return op;
   }
 
-  void join(const std::vector<std::string>& group) {
+  void join(OpId one, OpId other) {
     if (parent_.empty()) {
       parent_.resize(static_cast<size_t>(problem_.graph.size()));
       std::iota(parent_.begin(), parent_.end(), 0);
     }
+    const int32_t a = root(one.index);
+    const int32_t b = root(other.index);
+    parent_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+  }
+
+  void join_all(const std::vector<std::string>& group) {
     std::optional<OpId> first;
     for (const std::string& name : group) {
       const std::optional<OpId> op = find_op(name);
       if (!op) return;
       if (!first) first = op;
-      const int32_t a = root(first->index);
-      const int32_t b = root(op->index);
-      parent_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+      join(*first, *op);
+    }
+  }
+
+  // What the graph itself says of where its ops may run.
+  void obey_attributes() {
+    std::unordered_map<std::string_view, OpId> first;
+    for (const OpId op : problem_.graph.ops()) {
+      for (const auto& [name, value] : problem_.graph.attributes(op)) {
+        if (name == kColocateAttribute) join(first.emplace(value, op).first->second, op);
+        if (name != kOnlyOnAttribute) continue;
+        Mask allowed(static_cast<size_t>(problem_.machine.size()));
+        for (const DeviceId device : problem_.machine.devices()) {
+          allowed[static_cast<size_t>(device.index)] =
+              problem_.machine.device(device).kind == value;
+        }
+        restrict_to(op, allowed);
+      }
     }
   }
 

@@ -22,8 +22,9 @@ enum class Objective : uint8_t { makespan };
 
 class Problem {
  public:
-  // Keeps references to graph, machine and costs. Fails (invalid_input) on names that do not
-  // exist, and (infeasible) if some op is left without a device.
+  // Keeps references to graph, machine and costs. What attributes of the graph say of devices
+  // (`colocate`, `only_on`; graph/groups.h) holds beside the constraints. Fails (invalid_input) on
+  // names that do not exist, and (infeasible) if some op is left without a device.
   static Result<Problem> make(const Graph& graph, const Machine& machine, const Costs& costs,
                               const Constraints& constraints = {});
 

@@ -7,9 +7,14 @@
 #include <utility>
 
 #include "tutti/graph/file.h"
+#include "tutti/graph/import/dnn_partitioning.h"
 #include "tutti/graph/import/doppler.h"
 #include "tutti/graph/import/dot.h"
+#include "tutti/graph/import/estee.h"
+#include "tutti/graph/import/hlo/hlo.h"
 #include "tutti/graph/import/hoft.h"
+#include "tutti/graph/import/onnx/onnx.h"
+#include "tutti/graph/import/pipedream.h"
 #include "tutti/graph/import/stg.h"
 #include "tutti/graph/import/wfformat.h"
 
@@ -33,6 +38,11 @@ constexpr Format kFormats[] = {
     {"tutti-graph", looks_like_graph_file, read_own},
     {"wfformat", looks_like_wfformat, read_wfformat},
     {"hoft", looks_like_hoft, read_hoft},
+    {"dnn_partitioning", looks_like_dnn_partitioning, read_dnn_partitioning},
+    {"estee", looks_like_estee, read_estee},
+    {"pipedream", looks_like_pipedream, read_pipedream},
+    {"hlo", looks_like_hlo, read_hlo},
+    {"onnx", looks_like_onnx, read_onnx},
     {"dot", looks_like_dot, read_dot},
     {"stg", looks_like_stg, read_stg},
     {"doppler", looks_like_doppler, read_doppler},

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/result.h"
@@ -20,6 +21,8 @@ namespace tutti {
 struct ImportOptions {
   // WfFormat only: state each run time as on the fastest machine of the file, by clock speed.
   bool scale_by_machine_speed = false;
+  // ONNX only: the sizes of open dimensions, by name.
+  std::vector<std::pair<std::string, int64_t>> dims{};
 };
 
 // A machine that a WfFormat file says the work ran on. 0 stands for what it does not say.

@@ -27,6 +27,13 @@ TEST(LoadGraph, RecognisesFormatsByContent) {
       {"{\"name\": \"w\", \"workflow\": {\"specification\": {\"tasks\": []}}}", "wfformat"},
       {"{\"nodes\": [{\"id\": 0, \"kernel\": \"k\", \"cpu_us\": 1, \"gpu_us\": 1}], \"edges\": []}",
        "hoft"},
+      {"{\"nodes\": [{\"id\": 3, \"cpuLatency\": 1, \"fpgaLatency\": 1}], \"edges\": []}",
+       "dnn_partitioning"},
+      {"[{\"d\": 1, \"e_d\": 1, \"outputs\": [], \"inputs\": []}]", "estee"},
+      {"node1 -- ReLU -- forward_compute_time=1, backward_compute_time=1, activation_size=1, "
+       "parameter_size=0\n",
+       "pipedream"},
+      {"HloModule m\n\nENTRY e {\n}\n", "hlo"},
       {"/* made by hand */ digraph { a }", "dot"},
       {"# comment\n 0\n 0 0 0\n 1 0 1 0\n", "stg"},
       {"2\n0,\n\n\n5,6\n", "doppler"},
@@ -46,7 +53,7 @@ TEST(LoadGraph, ListsTheFormatsForWhatItDoesNotKnow) {
                            "\xff\xfe\x00"}) {
     const Result<Imported> imported = load_text(text);
     ASSERT_FALSE(imported) << text;
-    EXPECT_NE(imported.error().message.find("tutti-graph, wfformat, hoft, dot, stg, doppler"),
+    EXPECT_NE(imported.error().message.find("tutti-graph, wfformat, hoft, dnn_partitioning"),
               std::string::npos)
         << imported.error().message;
   }
@@ -62,8 +69,10 @@ TEST(LoadGraph, RefusesAbsentFilesAndFolders) {
 TEST(LoadGraph, KeepsEveryRealGraphOverARoundTrip) {
   const std::string path = testing::TempDir() + "/tutti_import_test.json";
   int graphs = 0;
-  for (const char* folder : {"doppler", "stg/50", "wfinstances", "dslab_dags/dags",
-                             "starpu_rl/graphs", "hoft_cholesky/dags_json"}) {
+  for (const char* folder :
+       {"doppler", "stg/50", "wfinstances", "dslab_dags/dags", "starpu_rl/graphs",
+        "hoft_cholesky/dags_json", "dnn_partitioning/latency-inputs",
+        "dnn_partitioning/throughput-inputs", "estee/json", "pipedream_profiles", "xla_hlo"}) {
     TUTTI_NEEDS_SHARED_DATA(folder);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(shared_data(folder))) {
       const std::string ending = entry.path().extension();

@@ -1,0 +1,61 @@
+// What a text of XLA's HLO says (openxla.org/xla/operation_semantics): computations of instructions
+//
+//   %dot.3 = f32[8,16]{1,0} dot(%x, %w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+//
+// The entry computation is kept whole. The others are called by instructions, stand before those,
+// and are kept as what a caller needs to know of them.
+
+#ifndef TUTTI_GRAPH_IMPORT_HLO_MODULE_H_
+#define TUTTI_GRAPH_IMPORT_HLO_MODULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tutti/base/result.h"
+#include "tutti/base/source.h"
+#include "tutti/graph/graph.h"
+
+namespace tutti {
+
+// An array, or a tuple of them as the list of its leaves.
+struct HloType {
+  struct Array {
+    DType dtype = DType::unknown;
+    std::vector<int64_t> dims{};
+    int64_t bytes = 0;
+    double elements() const;
+  };
+  bool tuple = false;
+  std::vector<Array> leaves{};
+  // For a tuple: where the leaves of each of its elements begin, and their number behind the last.
+  std::vector<size_t> element_begin{};
+};
+
+struct HloInstruction {
+  std::string name;
+  std::string opcode;
+  HloType type;
+  std::vector<int32_t> operands{};    // earlier instructions of the computation, by number
+  std::vector<int32_t> runs_after{};  // likewise, by control-predecessors
+  int32_t tuple_index = 0;            // of get-tuple-element
+  double flops = 0;                   // of all computations that it calls, as often as it does
+};
+
+struct HloModule {
+  std::string name;
+  std::vector<HloInstruction> entry;
+  // For warnings: what the flops do not hold.
+  std::set<std::string> opaque{};  // opcodes or targets of custom calls
+  int unknown_loops = 0;           // while loops counted as one round
+};
+
+// Fails with file and line on what is not HLO, on names that are not defined before their use, on
+// operands that do not fit their type, and where there is no entry computation.
+Result<HloModule> read_hlo_module(Source& source);
+
+}  // namespace tutti
+
+#endif  // TUTTI_GRAPH_IMPORT_HLO_MODULE_H_
