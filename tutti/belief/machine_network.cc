@@ -22,6 +22,7 @@ constexpr double kMemoryInBackend = 0.7;
 constexpr double kBackendInCore = 0.2;
 constexpr double kRootInMemory = 0.1;
 constexpr double kThreshold = 8;
+constexpr double kWaitingPower = 2;
 
 class Builder {
  public:
@@ -115,15 +116,16 @@ class Builder {
     return id;
   }
 
-  // If anybody counts how long things waited for it, that is seen through noise.
-  void observe_waiting(const Resource& resource, VariableId use) {
+  // If anybody counts how often things wait for it, that is seen through noise.
+  void observe_waiting(const Resource& resource, const std::string& sort, VariableId use) {
     const int counter = counter_of(Quantity::waiting, resource);
     if (counter < 0) return;
-    const VariableId id =
-        made_.network.add(Variable{fmt::format("waiting[{}]", resource_name(machine_, resource)),
-                                   {use},
-                                   {constant("noise.waiting", Range::positive, kReadingNoise)},
-                                   mean_of()});
+    const VariableId id = made_.network.add(
+        Variable{fmt::format("waiting[{}]", resource_name(machine_, resource)),
+                 {use},
+                 {constant("power.waiting." + sort, Range::positive, kWaitingPower),
+                  constant("noise.waiting." + sort, Range::positive, kReadingNoise)},
+                 power_of()});
     made_.observed.push_back({id, resource, counter, 1});
   }
 
@@ -141,7 +143,7 @@ class Builder {
     const std::string name = machine_.channel(id).name;
     const VariableId use = believe(resource, fmt::format("link[{}]", name), {traffic, launched},
                                    {capacity(name), noise("link")}, saturating_load({1, 1}));
-    observe_waiting(resource, use);
+    observe_waiting(resource, "link", use);
     return {use, bytes_per_s};
   }
 
@@ -182,7 +184,7 @@ class Builder {
     const VariableId use =
         believe(resource, fmt::format("switch[{}]", item.name), parents,
                 {capacity(item.name), noise("switch")}, saturating_load(std::move(factors)));
-    observe_waiting(resource, use);
+    observe_waiting(resource, "switch", use);
     switches_.emplace(item.name, use);
   }
 
@@ -248,7 +250,7 @@ class Builder {
     constants.push_back(noise("memory"));
     const VariableId use = believe(resource, fmt::format("memory[{}]", name), std::move(parents),
                                    std::move(constants), saturating_mixture());
-    observe_waiting(resource, use);
+    observe_waiting(resource, "memory", use);
     memories_.emplace(memory, use);
   }
 

@@ -19,7 +19,7 @@
 //   (accelerators: only their DMA)        busy[device] [m], launched [a] -> device
 //
 // In Fig. 5 all that is measured is a root. Here a second sort stands below what it tells about, as
-// evidence: how long transfers waited for a channel, and cores for a memory. It is how the use of a
+// evidence: how often somebody had to wait for a channel or a memory. It is how the use of a
 // resource without a counter shows.
 //
 // Utilisations are shares; traffic is divided by the bandwidth that the machine states, so that the

@@ -188,6 +188,34 @@ class ShareAboveThreshold final : public Relation {
   std::vector<double> logs_;
 };
 
+// Below this a use is none: its logarithm would have no end.
+constexpr double kLeastUse = 1e-3;
+
+class PowerOf final : public Relation {
+ public:
+  void mean(const Family& family, double* out) const override {
+    const double power = family.constants[0];
+    const double* use = family.parents[0];
+    for (int i = 0; i < family.count; ++i) out[i] = std::pow(std::max(use[i], kLeastUse), power);
+  }
+
+  void pull(const Family& family, const double* slope, double* const* parent_slopes,
+            double* gradient) const override {
+    const double power = family.constants[0];
+    const double* use = family.parents[0];
+    Column value;
+    mean(family, value.data());
+    double by_power = 0;
+    for (int i = 0; i < family.count; ++i) {
+      const double base = std::max(use[i], kLeastUse);
+      by_power += slope[i] * value[i] * std::log(base);
+      if (parent_slopes == nullptr || use[i] < kLeastUse) continue;
+      parent_slopes[0][i] += slope[i] * power * value[i] / base;
+    }
+    gradient[0] += by_power;
+  }
+};
+
 class MeanOf final : public Relation {
  public:
   void mean(const Family& family, double* out) const override {
@@ -272,6 +300,9 @@ std::shared_ptr<const Relation> any_of() {
 }
 std::shared_ptr<const Relation> share_above_threshold(std::vector<int> thresholds) {
   return std::make_shared<ShareAboveThreshold>(std::move(thresholds));
+}
+std::shared_ptr<const Relation> power_of() {
+  return std::make_shared<PowerOf>();
 }
 std::shared_ptr<const Relation> mean_of() {
   return std::make_shared<MeanOf>();

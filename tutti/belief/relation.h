@@ -50,6 +50,10 @@ std::shared_ptr<const Relation> any_of();
 // theta. Constants: theta, s. Requires at least two thresholds, rising, from 1 on.
 std::shared_ptr<const Relation> share_above_threshold(std::vector<int> thresholds);
 
+// parent ^ power: how often somebody waits for a resource that is used so much. Nobody waits for an
+// idle one, and a full one always has somebody waiting, whatever the power. Constants: power, s.
+std::shared_ptr<const Relation> power_of();
+
 // The mean of the parents. Constants: s.
 std::shared_ptr<const Relation> mean_of();
 

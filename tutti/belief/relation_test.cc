@@ -70,6 +70,7 @@ TEST(Relation, EveryDerivativeIsThatOfTheValue) {
   expect_true_derivatives({any_of(), kParents, {0.8, 0.3, 0.5, 0.05}});
   expect_true_derivatives({share_above_threshold({1, 4, 16}), kParents, {7.0, 0.05}});
   expect_true_derivatives({share_above_threshold({1, 4, 16}), kParents, {3.0, 0.05}});
+  expect_true_derivatives({power_of(), {{0.9, 0.3, 0.7}}, {1.7, 0.05}});
   expect_true_derivatives({mean_of(), kParents, {0.05}});
 }
 

@@ -15,8 +15,7 @@ void draw_root(const CounterBelief& belief, int count, Rng& rng, double* x) {
     double t = 0;
     if (belief.scale > 0) {
       do {
-        t = belief.freedom > 0 ? rng.student_t(std::min(belief.freedom, kMostFreedom))
-                               : rng.normal();
+        t = belief.freedom > 0 ? rng.student_t(belief.freedom) : rng.normal();
       } while (belief.freedom > 0 && std::fabs(t) > belief.most);
     }
     x[i] = belief.center + belief.scale * t;
@@ -102,7 +101,7 @@ double log_density(const CounterBelief& belief, double x) {
   const double t = (x - belief.center) / belief.scale;
   if (belief.freedom == 0) return -0.5 * t * t;
   if (std::fabs(t) > belief.most) return -std::numeric_limits<double>::infinity();
-  const double nu = std::min(belief.freedom, kMostFreedom);
+  const double nu = belief.freedom;
   return -0.5 * (nu + 1) * std::log1p(t * t / nu);
 }
 

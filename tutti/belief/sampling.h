@@ -11,8 +11,8 @@
 #include <functional>
 #include <vector>
 
+#include "tutti/belief/counter_belief.h"
 #include "tutti/belief/network.h"
-#include "tutti/belief/student_t.h"
 
 namespace tutti {
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/belief/gradient.h"
 #include "tutti/belief/sampling.h"
 
 namespace tutti::testing {
@@ -165,6 +166,72 @@ inline double relative_error(const std::vector<double>& a, const std::vector<dou
     size += b[k] * b[k];
   }
   return std::sqrt(off / size);
+}
+
+// A network, what is seen of it, and a loss: a weighted sum of the means of what is not seen.
+struct Question {
+  std::string name;
+  DiscreteNetwork made;
+  Given given;
+  std::vector<Sensitivity> sensitivities{};
+
+  Question(std::string called, DiscreteNetwork from, std::vector<Evidence> evidence)
+      : name(std::move(called)), made(std::move(from)) {
+    given.constants = made.network.start();
+    given.evidence = std::move(evidence);
+    const auto seen = evidence_by_variable(made.network, given);
+    for (const VariableId id : made.network.variables()) {
+      if (seen[id.index] == nullptr) sensitivities.push_back({id, 1.0 + 0.3 * id.index});
+    }
+  }
+
+  double exact_loss() const {
+    double sum = 0;
+    for (const Sensitivity& s : sensitivities)
+      sum += s.by_mean * exact_mean(made, given, s.variable);
+    return sum;
+  }
+
+  // By differences of sums over all combinations, so that it shares nothing with the estimator.
+  std::vector<double> exact_gradient() {
+    constexpr double kStep = 1e-5;
+    std::vector<double> gradient;
+    for (double& constant : given.constants) {
+      const double here = constant;
+      constant = here + kStep;
+      const double above = exact_loss();
+      constant = here - kStep;
+      const double below = exact_loss();
+      constant = here;
+      gradient.push_back((above - below) / (2 * kStep));
+    }
+    return gradient;
+  }
+
+  std::vector<double> estimate(int samples, uint64_t seed) const {
+    std::vector<VariableId> observed;
+    for (const Evidence& evidence : given.evidence) observed.push_back(evidence.variable);
+    const Reach reach(made.network, observed);
+    const Samples drawn = draw_samples(made.network, given, {.samples = samples, .seed = seed});
+    return sampling_gradient(made.network, given, drawn, reach, sensitivities);
+  }
+};
+
+// Nothing, a root, or a leaf is observed, with a value that the network itself has drawn.
+enum class Seen { nothing, root, leaf };
+
+inline Question question_on(bool is_diamond, Seen seen, uint64_t seed) {
+  DiscreteNetwork made = is_diamond ? diamond(seed) : polytree(seed);
+  const Samples drawn =
+      draw_samples(made.network, {.constants = made.network.start()}, {.samples = 1, .seed = seed});
+  const VariableId id{seen == Seen::root ? 0 : made.network.size() - 1};
+  std::vector<Evidence> evidence;
+  if (seen != Seen::nothing) evidence.push_back({id, drawn.column(id)[0]});
+  return {
+      std::string(is_diamond ? "diamond, " : "polytree, ") + (seen == Seen::nothing ? "nothing seen"
+                                                              : seen == Seen::root  ? "a root seen"
+                                                                                   : "a leaf seen"),
+      std::move(made), std::move(evidence)};
 }
 
 }  // namespace tutti::testing

@@ -60,9 +60,9 @@ enum class Quantity : uint8_t {
   busy,         // share in which the resource did anything
   traffic,      // bytes per second
   outstanding,  // share in which at least `threshold` memory requests were outstanding
-  waiting,      // of a channel: share of their time that transfers over it waited; of a memory:
-                // share of their time that cores waited for it
-  other,        // for people; no belief is drawn from it
+  waiting,  // share in which a transfer waited for the channel, or a core for the memory, because
+            // it was asked for more than it carries
+  other,    // for people; no belief is drawn from it
 };
 
 struct Counter {

@@ -1,4 +1,4 @@
-#include "tutti/belief/student_t.h"
+#include "tutti/belief/counter_belief.h"
 
 #include <gtest/gtest.h>
 
@@ -8,23 +8,6 @@
 
 namespace tutti {
 namespace {
-
-TEST(StudentT, QuantilesAreThoseOfThePrintedTables) {
-  EXPECT_NEAR(student_t_quantile(0.975, 1), 12.7062, 1e-4);
-  EXPECT_NEAR(student_t_quantile(0.975, 4), 2.7764, 1e-4);
-  EXPECT_NEAR(student_t_quantile(0.975, 9), 2.2622, 1e-4);
-  EXPECT_NEAR(student_t_quantile(0.95, 30), 1.6973, 1e-4);
-  EXPECT_NEAR(student_t_quantile(0.025, 7), -2.3646, 1e-4);
-  EXPECT_NEAR(student_t_quantile(0.5, 5), 0, 1e-12);
-}
-
-TEST(StudentT, QuantileAndCdfUndoEachOther) {
-  for (const int freedom : {1, 2, 3, 8, 51, 200}) {
-    for (const double p : {0.001, 0.2, 0.5, 0.9, 0.9999}) {
-      EXPECT_NEAR(student_t_cdf(student_t_quantile(p, freedom), freedom), p, 1e-10);
-    }
-  }
-}
 
 // Symphony's counter model: 95 % intervals should hold the true value 95 % of the time.
 TEST(CounterBelief, IntervalsOfNinetyFivePercentCoverTheTruthThatOften) {
