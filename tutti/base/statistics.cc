@@ -10,9 +10,24 @@
 namespace tutti {
 namespace {
 
-// The mass of Student's density from t = 0 to sqrt(nu) tan(angle): with that substitution the
-// density is proportional to cos(a)^(nu - 1), which is integrated by Simpson's rule.
-double student_mass(double angle, double freedom) {
+// Pr(|T| <= sqrt(nu) tan(angle)) for a whole nu: a finite sum of powers of the cosine (Abramowitz
+// and Stegun 26.7.3 and 26.7.4).
+double whole_mass(double angle, int freedom) {
+  const double cosine = std::cos(angle);
+  const bool odd = freedom % 2 == 1;
+  double term = odd ? cosine : 1;
+  double sum = 0;
+  for (int k = odd ? 3 : 2; k <= freedom; k += 2) {
+    sum += term;
+    term *= cosine * cosine * (k - 1) / k;
+  }
+  sum *= std::sin(angle);
+  return odd ? (angle + sum) / std::acos(0.0) : sum;
+}
+
+// The same for any nu, up to a factor: with that substitution the density is proportional to
+// cos(a)^(nu - 1), which is integrated by Simpson's rule.
+double any_mass(double angle, double freedom) {
   constexpr int kSteps = 400;
   const double step = angle / kSteps;
   double sum = 0;
@@ -21,6 +36,12 @@ double student_mass(double angle, double freedom) {
     sum += value * (i == 0 || i == kSteps ? 1 : i % 2 == 1 ? 4 : 2);
   }
   return sum * step / 3;
+}
+
+double student_mass(double angle, double freedom) {
+  constexpr double kMostTerms = 1000;
+  const bool whole = freedom == std::floor(freedom) && freedom >= 1 && freedom <= kMostTerms;
+  return whole ? whole_mass(angle, static_cast<int>(freedom)) : any_mass(angle, freedom);
 }
 
 }  // namespace

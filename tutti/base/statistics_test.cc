@@ -14,6 +14,12 @@ TEST(Statistics, QuantilesAreThoseOfTheTables) {
   EXPECT_NEAR(student_quantile(0.5, 7), 0, 1e-6);
 }
 
+TEST(Statistics, WholeAndBrokenFreedomsMeet) {
+  for (const int freedom : {2, 7, 30}) {
+    EXPECT_NEAR(student_quantile(0.9, freedom), student_quantile(0.9, freedom + 1e-9), 1e-6);
+  }
+}
+
 TEST(Statistics, TheIntervalIsThatOfStudentsTest) {
   const std::vector<double> samples = {4, 2, 6, 8, 5};
   const Summary summary = summary_of(samples);

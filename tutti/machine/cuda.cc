@@ -94,6 +94,7 @@ GpuFacts facts_of(const Driver& driver, CudaDevice device, const std::string& ro
                                                 driver.attribute(kCapabilityMinor, device));
   const double engines = driver.attribute(kCopyEngines, device);
   return {.name = driver.name(device),
+          .pci_id = driver.pci_id(device),
           .memory_bytes = driver.memory_bytes(device),
           .flops_per_s = driver.attribute(kMultiprocessors, device) * lanes * 2 *
                          driver.attribute(kClockKilohertz, device) * 1e3,

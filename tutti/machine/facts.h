@@ -1,5 +1,5 @@
 // Facts about the host this process runs on, each from the place that knows it, and the machine
-// they add up to. Only discover_machine (discover.h) needs these.
+// they add up to. discover_machine (discover.h) needs these, and telemetry to find what it reads.
 //
 // Everything here is the same in every run on the same host, so that a plan made for it still fits:
 // no clock of the moment and no free memory.
@@ -16,7 +16,8 @@
 namespace tutti {
 
 struct GpuFacts {
-  std::string name{};  // as its maker calls it
+  std::string name{};    // as its maker calls it
+  std::string pci_id{};  // "0000:3B:00.0"; empty if unknown
   int64_t memory_bytes = 0;
   double flops_per_s = 0;
   double bytes_per_s = 0;

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tutti/policy/nn/tensor_file.h"
+#include "tutti/base/tensor_file.h"
 
 namespace tutti {
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "tutti/base/stop.h"
+#include "tutti/base/tensor_file.h"
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/features.h"
 #include "tutti/policy/doppler/published/features.h"
 #include "tutti/policy/doppler/rivals/rival_features.h"
-#include "tutti/policy/nn/tensor_file.h"
 
 namespace tutti {
 

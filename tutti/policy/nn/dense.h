@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/policy/nn/tensor_file.h"
+#include "tutti/base/tensor_file.h"
 
 namespace tutti {
 

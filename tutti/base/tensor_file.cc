@@ -1,4 +1,4 @@
-#include "tutti/policy/nn/tensor_file.h"
+#include "tutti/base/tensor_file.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // header that says where each array is, then the bytes. Nothing in such a file is ever executed.
 // docs/formats/model.md.
 
-#ifndef TUTTI_POLICY_NN_TENSOR_FILE_H_
-#define TUTTI_POLICY_NN_TENSOR_FILE_H_
+#ifndef TUTTI_BASE_TENSOR_FILE_H_
+#define TUTTI_BASE_TENSOR_FILE_H_
 
 #include <cstdint>
 #include <map>
@@ -46,4 +46,4 @@ std::string tensors_to_bytes(const TensorFile& file);
 
 }  // namespace tutti
 
-#endif  // TUTTI_POLICY_NN_TENSOR_FILE_H_
+#endif  // TUTTI_BASE_TENSOR_FILE_H_

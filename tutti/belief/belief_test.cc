@@ -1,0 +1,210 @@
+#include "tutti/belief/belief.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "tutti/belief/constants_file.h"
+#include "tutti/belief/fit.h"
+#include "tutti/belief/relation.h"
+#include "tutti/belief/testing.h"
+#include "tutti/machine/preset.h"
+
+namespace tutti {
+namespace {
+
+Machine preset(const std::string& name) {
+  auto machine = load_machine(name);
+  EXPECT_TRUE(machine) << machine.error().message;
+  return std::move(*machine);
+}
+
+ChannelId channel(const Machine& machine, const std::string& name) {
+  for (int32_t i = 0; i < machine.channel_count(); ++i) {
+    if (machine.channel(ChannelId{i}).name == name) return ChannelId{i};
+  }
+  ADD_FAILURE() << "no channel " << name;
+  return {};
+}
+
+Counter traffic_of(const Machine& machine, const std::string& name) {
+  return {name, "B/s", resource_of(channel(machine, name)), Quantity::traffic};
+}
+Counter waiting_of(const Machine& machine, const std::string& name) {
+  return {name + ".waiting", "share", resource_of(channel(machine, name)), Quantity::waiting};
+}
+
+// The belief's mean of the resource of that name.
+double mean_of(const Belief& belief, const Inferred& inferred, const std::string& name) {
+  for (size_t r = 0; r < belief.resources().size(); ++r) {
+    if (belief.resources()[r].name == name) return inferred.mean[r];
+  }
+  ADD_FAILURE() << "no resource " << name;
+  return 0;
+}
+
+TEST(MachineNetwork, HasAVariableForEverySharedResource) {
+  const Machine machine = preset("p100-4");
+  const Belief belief(machine, {});
+  std::map<std::string, int> classes;
+  for (const Believed& item : belief.resources())
+    ++classes[item.name.substr(0, item.name.find('['))];
+  EXPECT_EQ(classes["link"], 8);  // two directions of four links; that to the host has no limit
+  EXPECT_EQ(classes["switch"], 1);
+  EXPECT_EQ(classes["root"], 1);
+  EXPECT_EQ(classes["device"], 4);
+}
+
+TEST(MachineNetwork, EveryPresetHasOneAndEverythingInItIsFinite) {
+  for (const Preset& listed : machine_presets()) {
+    const std::string name = listed.name == "uniform-N" ? "uniform-3" : listed.name;
+    if (name.starts_with("this-host")) continue;
+    const Machine machine = preset(name);
+    const Belief belief(machine, {});
+    const auto constants = belief.network().start();
+    const Inferred inferred = belief.infer(constants, {}, {.samples = 64});
+    const std::vector<double> ones(belief.resources().size(), 1.0);
+    for (const double mean : inferred.mean) EXPECT_TRUE(std::isfinite(mean)) << name;
+    for (const double slope : belief.backward(inferred, ones, ones))
+      EXPECT_TRUE(std::isfinite(slope)) << name;
+  }
+}
+
+TEST(MachineNetwork, SeveralHostsHaveAnInterconnectOfTheirOwn) {
+  const Machine machine = preset("cluster-2x4");
+  const Belief belief(machine, {});
+  EXPECT_EQ(std::count_if(belief.resources().begin(), belief.resources().end(),
+                          [](const Believed& item) { return item.name == "interconnect"; }),
+            1);
+}
+
+TEST(MachineNetwork, CoresAndThresholdsAreUnrolled) {
+  MachineSpec spec{.name = "sixteen"};
+  spec.devices.push_back(
+      {.device = {.name = "cpu", .kind = "cpu", .units = 16, .bytes_per_s = 1e11},
+       .uses_host_memory = true});
+  auto machine = Machine::build(std::move(spec));
+  ASSERT_TRUE(machine) << machine.error().message;
+  std::vector<Counter> counters;
+  for (const int threshold : {1, 4, 16}) {
+    counters.push_back({"outstanding", "share", resource_of(machine->host_memory()),
+                        Quantity::outstanding, threshold});
+  }
+  const Belief belief(*machine, counters);
+  // Three for each core, its CPU and what it is asked, three thresholds, dram, load with its two
+  // roots, and the memory.
+  EXPECT_EQ(belief.network().size(), 16 * 3 + 2 + 3 + 1 + 3 + 1);
+}
+
+TEST(Belief, LaunchedOpsRaiseWhatCountersHaveNotSeenYet) {
+  const Machine machine = preset("p100-4");
+  const std::vector<Counter> counters{traffic_of(machine, "gpu0-pcie>")};
+  const Belief belief(machine, counters);
+  const auto constants = belief.network().start();
+  const Observation before{{{.mean = 3e9, .spread = 1e8, .count = 8}}};
+  Observation after = before;
+  after.launched.push_back({resource_of(channel(machine, "gpu0-pcie>")), 6e9, 0});
+  const SampleOptions options{.samples = 1024};
+  const Inferred low = belief.infer(constants, before, options);
+  const Inferred high = belief.infer(constants, after, options);
+  EXPECT_NEAR(mean_of(belief, low, "link[gpu0-pcie>]"), 0.25, 0.02);
+  EXPECT_NEAR(mean_of(belief, high, "link[gpu0-pcie>]"), 0.75, 0.03);
+  EXPECT_GT(mean_of(belief, high, "switch[bridge]"), mean_of(belief, low, "switch[bridge]") + 0.05);
+}
+
+TEST(Belief, WaitingTellsAboutALinkThatNobodyCounts) {
+  const Machine machine = preset("p100-4");
+  const std::vector<Counter> counters{waiting_of(machine, "bridge")};
+  const Belief belief(machine, counters);
+  const auto constants = belief.network().start();
+  const auto at = [&](double waiting) {
+    const Inferred inferred = belief.infer(
+        constants, {{{.mean = waiting, .spread = 0.05, .count = 8}}}, {.samples = 4096});
+    return std::pair(mean_of(belief, inferred, "switch[bridge]"),
+                     mean_of(belief, inferred, "link[gpu2-pcie>]"));
+  };
+  EXPECT_NEAR(at(0.25).first, 0.5, 0.1);
+  EXPECT_NEAR(at(0.9).first, 0.95, 0.1);
+  EXPECT_GT(at(0.9).second, at(0.25).second);  // upwards, to what must have caused it
+}
+
+TEST(Belief, SameSeedSameNumbersWithAnyNumberOfThreads) {
+  const Machine machine = preset("p100-4");
+  const std::vector<Counter> counters{waiting_of(machine, "bridge")};
+  const Belief belief(machine, counters);
+  const auto constants = belief.network().start();
+  const Observation observation{{{.mean = 0.6, .spread = 0.1, .count = 8}}};
+  const Inferred one = belief.infer(constants, observation, {.samples = 300, .seed = 9});
+  const Inferred two =
+      belief.infer(constants, observation, {.samples = 300, .seed = 9, .threads = 3});
+  EXPECT_EQ(one.mean, two.mean);
+  EXPECT_EQ(one.spread, two.spread);
+  const std::vector<double> ones(belief.resources().size(), 1.0);
+  EXPECT_EQ(belief.backward(one, ones), belief.backward(two, ones, {}, GradientKind::sampling, 3));
+}
+
+TEST(Belief, BothGradientsOfAMachineAgree) {
+  const Machine machine = preset("cpu-gpu");
+  const std::vector<Counter> counters{waiting_of(machine, "pcie>")};
+  const Belief belief(machine, counters);
+  const auto constants = belief.network().start();
+  const Observation observation{{{.mean = 0.6, .spread = 0.1, .count = 8}}};
+  const Inferred inferred = belief.infer(constants, observation, {.samples = 200000});
+  std::vector<double> by_mean;
+  for (size_t r = 0; r < belief.resources().size(); ++r)
+    by_mean.push_back(1 + 0.2 * static_cast<double>(r));
+  const auto sampled = belief.backward(inferred, by_mean);
+  const auto path = belief.backward(inferred, by_mean, {}, GradientKind::path);
+  EXPECT_GT(testing::cosine(sampled, path), 0.99);
+  for (size_t k = 0; k < path.size(); ++k)
+    EXPECT_NEAR(sampled[k], path[k], 0.15) << belief.network().constants()[k].name;
+}
+
+// A link that carries only 0.7 of what the machine's file says, seen through what transfers wait.
+TEST(Fit, FindsAPlantedCapacity) {
+  constexpr double kPlanted = 0.7;
+  const Machine machine = preset("cpu-gpu");
+  const std::vector<Counter> counters{traffic_of(machine, "pcie>"), waiting_of(machine, "pcie>")};
+  const Belief belief(machine, counters);
+  Rng rng(4);
+  std::vector<Observation> observations;
+  for (int i = 0; i < 48; ++i) {
+    const double share = rng.uniform();
+    const double waiting = std::pow(saturate(share / kPlanted), 3);
+    observations.push_back({{{.mean = share * 12e9 + 1e8 * rng.normal(), .spread = 3e8, .count = 8},
+                             {.mean = waiting + 0.01 * rng.normal(), .spread = 0.03, .count = 8}}});
+  }
+  const auto fitted = fit_constants(belief, belief.network().start(), observations,
+                                    {.passes = 20, .rate = 0.05, .sampling = {.samples = 64}});
+  const auto natural = belief.network().natural(fitted);
+  for (size_t k = 0; k < natural.size(); ++k) {
+    if (belief.network().constants()[k].name != "capacity.pcie>") continue;
+    EXPECT_NEAR(natural[k], kPlanted, 0.1 * kPlanted);
+    return;
+  }
+  ADD_FAILURE() << "no capacity";
+}
+
+TEST(ConstantsFile, ComesBackAndRefusesAnotherMachine) {
+  const Belief belief(preset("cpu-gpu"), {});
+  std::vector<double> raw = belief.network().start();
+  raw[0] = 0.5;
+  TensorFile file;
+  store_constants(belief.network(), raw, file);
+  Source source = Source::from_text("x", tensors_to_bytes(file));
+  const auto read = read_tensors(source);
+  ASSERT_TRUE(read) << read.error().message;
+  const auto back = load_constants(belief.network(), *read, "x");
+  ASSERT_TRUE(back) << back.error().message;
+  for (size_t k = 0; k < raw.size(); ++k) EXPECT_NEAR((*back)[k], raw[k], 1e-6);
+  const Belief other(preset("p100-4"), {});
+  const auto refused = load_constants(other.network(), *read, "x");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("another machine"), std::string::npos);
+  EXPECT_FALSE(load_constants(belief.network(), {}, "x"));
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,84 @@
+#include "tutti/belief/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include "tutti/belief/mcmc.h"
+#include "tutti/belief/relation.h"
+#include "tutti/belief/testing.h"
+
+namespace tutti {
+namespace {
+
+TEST(Sampling, WeightedMeansAreTheExactOnesUnderEvidence) {
+  for (const bool is_diamond : {false, true}) {
+    const testing::DiscreteNetwork made = is_diamond ? testing::diamond(11) : testing::polytree(11);
+    const Given given{.constants = made.network.start(), .evidence = {{VariableId{3}, 2}}};
+    const Samples samples = draw_samples(made.network, given, {.samples = 100000});
+    for (const VariableId id : made.network.variables())
+      EXPECT_NEAR(samples.mean(id), testing::exact_mean(made, given, id), 0.02) << id.index;
+  }
+}
+
+// A normal root with mean 0.5 and deviation 0.2, seen through normal noise of 0.1 as 0.7: the
+// posterior is known in closed form.
+struct Seen {
+  Network network{};
+  VariableId root, seen;
+  Given given{};
+  Seen() {
+    const ConstantId noise = network.add(Constant{"noise", Constant::Range::positive, 0.1});
+    root = network.add(Variable{"root"});
+    seen = network.add(Variable{"seen", {root}, {noise}, mean_of()});
+    given = {.constants = network.start(),
+             .roots = {{root, {.center = 0.5, .scale = 0.2}}},
+             .evidence = {{seen, 0.7}}};
+  }
+  static constexpr double kMean = (0.5 / 0.04 + 0.7 / 0.01) / (1 / 0.04 + 1 / 0.01);
+  static constexpr double kSpread = 0.08944271909999159;  // 1 / sqrt(1 / 0.04 + 1 / 0.01)
+};
+
+TEST(Sampling, ANormalPosteriorIsTheOneOfTheTextbook) {
+  const Seen example;
+  const Samples samples = draw_samples(example.network, example.given, {.samples = 200000});
+  EXPECT_NEAR(samples.mean(example.root), Seen::kMean, 0.002);
+  EXPECT_NEAR(samples.spread(example.root), Seen::kSpread, 0.002);
+  EXPECT_LT(samples.effective(), 150000);
+}
+
+TEST(Mcmc, AgreesWithTheTextbookToo) {
+  const Seen example;
+  const Samples samples =
+      run_chains(example.network, example.given, {.chains = 64, .sweeps = 4000});
+  EXPECT_NEAR(samples.mean(example.root), Seen::kMean, 0.003);
+  EXPECT_NEAR(samples.spread(example.root), Seen::kSpread, 0.003);
+}
+
+TEST(Sampling, GivesTheSameBytesWithAnyNumberOfThreads) {
+  const Seen example;
+  const Samples one = draw_samples(example.network, example.given, {.samples = 777});
+  const Samples four = draw_samples(example.network, example.given, {.samples = 777, .threads = 4});
+  EXPECT_EQ(one.weights, four.weights);
+  EXPECT_EQ(one.mean(example.root), four.mean(example.root));
+}
+
+TEST(Sampling, RootsStayInTheirCentralNinetyFivePercent) {
+  Network network;
+  const VariableId root = network.add(Variable{"root"});
+  const CounterBelief belief = belief_of({.mean = 3, .spread = 1, .count = 5});
+  const Samples samples =
+      draw_samples(network, {.constants = {}, .roots = {{root, belief}}}, {.samples = 20000});
+  double most = 0;
+  for (const double x : samples.column(root)) most = std::max(most, std::fabs(x - 3));
+  EXPECT_LE(most, belief.scale * belief.most);
+  EXPECT_GT(most, 0.98 * belief.scale * belief.most);
+}
+
+TEST(Sampling, EvidenceThatNothingExplainsLeavesEqualWeights) {
+  Seen example;
+  example.given.evidence[0].value = 1e200;
+  const Samples samples = draw_samples(example.network, example.given, {.samples = 64});
+  EXPECT_DOUBLE_EQ(samples.effective(), 64);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,39 @@
+// Time as sources see it: nanoseconds that only grow. Passed in, so that tests can turn it.
+
+#ifndef TUTTI_TELEMETRY_CLOCK_H_
+#define TUTTI_TELEMETRY_CLOCK_H_
+
+#include <chrono>
+#include <functional>
+#include <limits>
+
+#include "tutti/base/time.h"
+
+namespace tutti {
+
+using Clock = std::function<Duration()>;
+
+inline Duration steady_time() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+// What grows, per second since it was last looked at.
+class Rate {
+ public:
+  // Not a number if no time has passed, or if it has shrunk (a counter that began anew).
+  double update(double total, Duration now) {
+    const double seconds = std::chrono::duration<double>(now - time_).count();
+    const double grown = total - total_;
+    total_ = total;
+    time_ = now;
+    return seconds > 0 && grown >= 0 ? grown / seconds : std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  double total_ = 0;
+  Duration time_{0};
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_TELEMETRY_CLOCK_H_

@@ -1,0 +1,24 @@
+// Which logical processors of this host stand for which cores of the machine's CPUs.
+
+#ifndef TUTTI_TELEMETRY_CORES_H_
+#define TUTTI_TELEMETRY_CORES_H_
+
+#include <string>
+#include <vector>
+
+#include "tutti/machine/counter.h"
+
+namespace tutti {
+
+struct HostCore {
+  Resource resource{};
+  std::vector<int> processors;  // its hardware threads, as the kernel numbers them
+};
+
+// The cores this process may use, in the order of their first processor, given to the machine's
+// CPUs in order until either runs out.
+std::vector<HostCore> host_cores(const Machine& machine, const std::string& root);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TELEMETRY_CORES_H_

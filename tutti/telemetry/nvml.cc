@@ -1,0 +1,187 @@
+#include "tutti/telemetry/nvml.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+// The few names of nvml.h that we use, with the values and layouts of its binary interface.
+using NvmlResult = int;
+using NvmlDevice = struct NvmlDeviceTag*;
+constexpr NvmlResult kSuccess = 0;
+constexpr int kSentByGpu = 0;      // NVML_PCIE_UTIL_TX_BYTES
+constexpr int kReceivedByGpu = 1;  // NVML_PCIE_UTIL_RX_BYTES
+constexpr int kGpuSensor = 0;      // NVML_TEMPERATURE_GPU
+constexpr int kSmClock = 1;        // NVML_CLOCK_SM
+struct NvmlUtilization {
+  unsigned gpu;     // per cent of the time in which a kernel ran
+  unsigned memory;  // per cent of the time in which memory was read or written
+};
+struct NvmlMemory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+// The library, started and, when nobody needs it any more, shut down. Never closed: the driver
+// keeps threads of its own.
+class Nvml {
+ public:
+  Nvml() = default;
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml() {
+    if (started_) shutdown_();
+  }
+
+  Result<void> load(const std::string& path) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return failed("there is no " + path);
+    NvmlResult (*init)() = nullptr;
+    const bool complete = find(library, "nvmlInit_v2", init) &&
+                          find(library, "nvmlShutdown", shutdown_) &&
+                          find(library, "nvmlDeviceGetHandleByPciBusId_v2", by_pci_id) &&
+                          find(library, "nvmlDeviceGetUtilizationRates", utilization) &&
+                          find(library, "nvmlDeviceGetMemoryInfo", memory) &&
+                          find(library, "nvmlDeviceGetPcieThroughput", pcie) &&
+                          find(library, "nvmlDeviceGetPowerUsage", power) &&
+                          find(library, "nvmlDeviceGetTemperature", temperature) &&
+                          find(library, "nvmlDeviceGetClockInfo", clock);
+    if (!complete) return failed(path + " lacks a function we need");
+    if (const NvmlResult code = init(); code != kSuccess) {
+      return failed(fmt::format("{} did not start (code {}): is the driver loaded?", path, code));
+    }
+    started_ = true;
+    return {};
+  }
+
+  NvmlResult (*by_pci_id)(const char*, NvmlDevice*) = nullptr;
+  NvmlResult (*utilization)(NvmlDevice, NvmlUtilization*) = nullptr;
+  NvmlResult (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
+  NvmlResult (*pcie)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlResult (*power)(NvmlDevice, unsigned*) = nullptr;
+  NvmlResult (*temperature)(NvmlDevice, int, unsigned*) = nullptr;
+  NvmlResult (*clock)(NvmlDevice, int, unsigned*) = nullptr;
+
+ private:
+  template <class Function>
+  static bool find(void* library, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+    return function != nullptr;
+  }
+
+  NvmlResult (*shutdown_)() = nullptr;
+  bool started_ = false;
+};
+
+// The link between a device and whatever is nearest to it, in one direction.
+std::optional<Resource> channel_at(const Machine& machine, const std::string& device,
+                                   bool towards_device) {
+  for (const auto& link : machine.spec().links) {
+    const int end = link.ends[0] == device ? 0 : link.ends[1] == device ? 1 : -1;
+    if (end < 0 || machine.find_device(link.ends[1 - end])) continue;  // NVLink is no PCIe
+    const bool forward = (end == 1) == towards_device;
+    const std::string name = link.full_duplex ? link.name + (forward ? ">" : "<") : link.name;
+    for (int32_t i = 0; i < machine.channel_count(); ++i) {
+      if (machine.channel(ChannelId{i}).name == name) return resource_of(ChannelId{i});
+    }
+  }
+  return std::nullopt;
+}
+
+class NvmlSource final : public CounterSource {
+ public:
+  explicit NvmlSource(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}
+
+  bool add_gpu(const Machine& machine, DeviceId id, const std::string& pci_id) {
+    NvmlDevice gpu = nullptr;
+    if (nvml_->by_pci_id(pci_id.c_str(), &gpu) != kSuccess) return false;
+    const std::string& name = machine.device(id).name;
+    const Resource device = resource_of(id);
+    const Resource memory = resource_of(machine.memory_of(id));
+    add({name + ".busy", "share", device, Quantity::busy},
+        [this, gpu] { return utilization(gpu, &NvmlUtilization::gpu); });
+    add({name + ".memory.busy", "share", memory, Quantity::busy},
+        [this, gpu] { return utilization(gpu, &NvmlUtilization::memory); });
+    add({name + ".memory.free", "B", memory}, [this, gpu] { return free_bytes(gpu); });
+    const auto add_traffic = [&](const char* what, int counter, bool towards_device) {
+      const auto channel = channel_at(machine, name, towards_device);
+      add({fmt::format("{}.{}", name, what), "B/s", channel.value_or(device),
+           channel ? Quantity::traffic : Quantity::other},
+          [this, gpu, counter] { return number(nvml_->pcie, 1000, gpu, counter); });
+    };
+    add_traffic("received", kReceivedByGpu, /*towards_device=*/true);
+    add_traffic("sent", kSentByGpu, /*towards_device=*/false);
+    add({name + ".power", "W", device}, [this, gpu] { return number(nvml_->power, 1e-3, gpu); });
+    add({name + ".temperature", "C", device},
+        [this, gpu] { return number(nvml_->temperature, 1, gpu, kGpuSensor); });
+    add({name + ".clock", "Hz", device},
+        [this, gpu] { return number(nvml_->clock, 1e6, gpu, kSmClock); });
+    return true;
+  }
+
+  std::span<const Counter> counters() const override { return counters_; }
+  void read(std::span<double> values) override {
+    for (size_t i = 0; i < looks_.size(); ++i)
+      values[i] = looks_[i]().value_or(std::numeric_limits<double>::quiet_NaN());
+  }
+
+ private:
+  using Look = std::function<std::optional<double>()>;
+
+  // What a GPU does not tell (many that are virtual or cut up do not) is not listed.
+  void add(Counter counter, Look look) {
+    if (!look()) return;
+    counters_.push_back(std::move(counter));
+    looks_.push_back(std::move(look));
+  }
+
+  std::optional<double> utilization(NvmlDevice gpu, unsigned NvmlUtilization::*which) const {
+    NvmlUtilization rates{};
+    if (nvml_->utilization(gpu, &rates) != kSuccess) return std::nullopt;
+    return rates.*which / 100.0;
+  }
+  std::optional<double> free_bytes(NvmlDevice gpu) const {
+    NvmlMemory memory{};
+    if (nvml_->memory(gpu, &memory) != kSuccess) return std::nullopt;
+    return static_cast<double>(memory.free);
+  }
+  template <class Function, class... Which>
+  static std::optional<double> number(Function function, double unit, NvmlDevice gpu,
+                                      Which... which) {
+    unsigned value = 0;
+    if (function(gpu, which..., &value) != kSuccess) return std::nullopt;
+    return unit * value;
+  }
+
+  std::unique_ptr<Nvml> nvml_;
+  std::vector<Counter> counters_;
+  std::vector<Look> looks_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CounterSource>> make_nvml_source(const Machine& machine,
+                                                        const std::vector<std::string>& pci_ids,
+                                                        const std::string& library) {
+  auto nvml = std::make_unique<Nvml>();
+  if (const auto loaded = nvml->load(library); !loaded) return loaded.error();
+  auto source = std::make_unique<NvmlSource>(std::move(nvml));
+  size_t next = 0;
+  int found = 0;
+  for (const DeviceId id : machine.devices()) {
+    if (machine.device(id).kind != "gpu") continue;
+    if (next == pci_ids.size()) break;
+    if (source->add_gpu(machine, id, pci_ids[next++])) ++found;
+  }
+  if (found == 0) return failed("the driver knows none of the machine's GPUs");
+  return std::unique_ptr<CounterSource>(std::move(source));
+}
+
+}  // namespace tutti

@@ -1,0 +1,20 @@
+// Counters of the processor by perf_event_open: cycles, instructions, cache misses, stalls, and
+// what the kernel counts itself. Each is tried and listed only if it opens: virtual machines often
+// have none of the processor's, and without the right to see others only those of this process.
+
+#ifndef TUTTI_TELEMETRY_PERF_H_
+#define TUTTI_TELEMETRY_PERF_H_
+
+#include <memory>
+
+#include "tutti/telemetry/clock.h"
+#include "tutti/telemetry/source.h"
+
+namespace tutti {
+
+// Fails (failed) where no event at all can be opened.
+Result<std::unique_ptr<CounterSource>> make_perf_source(const Machine& machine, Clock clock);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TELEMETRY_PERF_H_
