@@ -25,7 +25,8 @@ struct Provenance {
   uint64_t machine_fingerprint = 0;
   uint64_t costs_fingerprint = 0;
   std::string note{};  // what else the planner has to say, such as which of its methods it used
-  std::string validation{};  // how well the simulator it was judged by foretells real runs; or empty
+  std::string
+      validation{};  // how well the simulator it was judged by foretells real runs; or empty
 };
 
 struct Plan {

@@ -1,6 +1,6 @@
 // The report: one HTML page that needs nothing else, made from runs of one problem, from
-// comparisons, validations of the simulator and the logs of training runs. This room turns values into the page; web/ holds
-// how it looks and behaves.
+// comparisons, validations of the simulator and the logs of training runs. This room turns values
+// into the page; web/ holds how it looks and behaves.
 
 #ifndef TUTTI_REPORT_PAGE_H_
 #define TUTTI_REPORT_PAGE_H_

@@ -145,11 +145,11 @@ class SearchPlanner : public Planner {
   void look_for_room(const Problem& problem, const Progress& progress, uint64_t seed,
                      Starts& starts) const {
     AutoWork work{.problem = problem,
-              .progress = progress,
-              .model = starts.model,
-              .seed = seed,
-              .threads = settings_.threads,
-              .network = settings_.network};
+                  .progress = progress,
+                  .model = starts.model,
+                  .seed = seed,
+                  .threads = settings_.threads,
+                  .network = settings_.network};
     for (Entrant& entrant : ask_with_less_memory(work)) {
       starts.found.push_back(std::move(*entrant.candidate));
     }
