@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tutti::add_graph_command(app, exit_code);
   tutti::add_machine_command(app, exit_code);
+  tutti::add_costs_command(app, exit_code);
   tutti::add_policies_command(app, exit_code);
   tutti::add_plan_command(app, exit_code);
   tutti::add_simulate_command(app, exit_code);
