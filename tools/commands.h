@@ -11,6 +11,7 @@ namespace tutti {
 void add_graph_command(CLI::App& app, int& exit_code);
 void add_machine_command(CLI::App& app, int& exit_code);
 void add_telemetry_command(CLI::App& app, int& exit_code);
+void add_costs_command(CLI::App& app, int& exit_code);
 void add_policies_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
 void add_simulate_command(CLI::App& app, int& exit_code);

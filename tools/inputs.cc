@@ -12,6 +12,7 @@
 #include "tools/recorded_machine.h"
 #include "tutti/base/parallel.h"
 #include "tutti/costs/file.h"
+#include "tutti/graph/names.h"
 #include "tutti/machine/preset.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
@@ -74,7 +75,15 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
     fmt::print(stderr, "tutti: warning: {}: no op of the graph is of kind '{}'\n", costs_file,
                fmt::join(unknown, "', '"));
   }
-  if (graph.has_given_run_times() || !spec.run_times.empty()) return;
+  const NameIndex names(graph);
+  const auto stranger =
+      std::find_if(spec.op_times.begin(), spec.op_times.end(),
+                   [&](const CostSpec::OpTime& row) { return !names.find(row.op); });
+  if (stranger != spec.op_times.end()) {
+    fmt::print(stderr, "tutti: warning: {}: the graph has no op '{}'\n", costs_file,
+               one_line(stranger->op));
+  }
+  if (graph.has_given_run_times() || !spec.run_times.empty() || !spec.op_times.empty()) return;
   int32_t empty = 0;
   for (const OpId op : graph.ops()) {
     int64_t bytes = 0;

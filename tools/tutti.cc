@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   tutti::add_graph_command(app, exit_code);
   tutti::add_machine_command(app, exit_code);
   tutti::add_telemetry_command(app, exit_code);
+  tutti::add_costs_command(app, exit_code);
   tutti::add_policies_command(app, exit_code);
   tutti::add_plan_command(app, exit_code);
   tutti::add_simulate_command(app, exit_code);

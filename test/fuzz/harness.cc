@@ -18,6 +18,7 @@ std::span<const Harness> harnesses() {
       {"import", fuzz_import},
       {"machine", fuzz_machine},
       {"costs", fuzz_costs},
+      {"profile", fuzz_profile},
       {"constraints", fuzz_constraints},
       {"plan", fuzz_plan},
       {"search_state", fuzz_search_state},

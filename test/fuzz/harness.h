@@ -29,6 +29,7 @@ bool fuzz_onnx(const uint8_t* data, size_t size);
 bool fuzz_import(const uint8_t* data, size_t size);  // any graph, recognised by content
 bool fuzz_machine(const uint8_t* data, size_t size);
 bool fuzz_costs(const uint8_t* data, size_t size);
+bool fuzz_profile(const uint8_t* data, size_t size);
 bool fuzz_constraints(const uint8_t* data, size_t size);
 bool fuzz_plan(const uint8_t* data, size_t size);  // of the world in world.h
 bool fuzz_search_state(const uint8_t* data, size_t size);

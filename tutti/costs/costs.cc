@@ -11,6 +11,7 @@
 #include "tutti/base/check.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/costs/roofline.h"
+#include "tutti/graph/names.h"
 
 namespace tutti {
 
@@ -77,9 +78,14 @@ class CostsBuilder {
       const auto* given = graph_.run_time_column(graph_.device_kind_index(device.kind));
       const auto* given_all = graph_.run_time_column(-1);
       if (graph_.device_kind_index(device.kind) < 0) given = nullptr;
+      const std::vector<const CostSpec::OpTime*> measured = op_times_on(device.kind);
       for (const OpId op : graph_.ops()) {
         Duration time{-1};
-        if (!spec_.ignore_given_times) {
+        if (!measured.empty() && measured[op.index] != nullptr) {
+          time = nanoseconds_of(measured[op.index]->time_ns);
+          const double spread = measured[op.index]->spread;
+          if (spread > 0 && !spec_.ignore_spreads) give_noise(op, column, spread);
+        } else if (!spec_.ignore_given_times) {
           if (given != nullptr) time = (*given)[op.index];
           if (time.count() < 0 && given_all != nullptr) time = (*given_all)[op.index];
         }
@@ -91,6 +97,23 @@ class CostsBuilder {
         costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column] = time;
       }
     }
+  }
+
+  // By op, nullptr for those without one; empty if there are none at all. A row that names the
+  // device's kind beats one for all kinds; among equals the last one wins.
+  std::vector<const CostSpec::OpTime*> op_times_on(std::string_view device_kind) const {
+    std::vector<const CostSpec::OpTime*> measured;
+    if (spec_.op_times.empty()) return measured;
+    const NameIndex names(graph_);
+    measured.assign(static_cast<size_t>(graph_.size()), nullptr);
+    for (const CostSpec::OpTime& row : spec_.op_times) {
+      if (!row.device_kind.empty() && row.device_kind != device_kind) continue;
+      const std::optional<OpId> op = names.find(row.op);
+      if (!op) continue;  // the graph may be a part of what was measured
+      const CostSpec::OpTime*& best = measured[static_cast<size_t>(op->index)];
+      if (best == nullptr || !row.device_kind.empty() || best->device_kind.empty()) best = &row;
+    }
+    return measured;
   }
 
   void add_up_run_times(const Costs& parts, std::span<const int32_t> into) {

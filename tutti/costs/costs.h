@@ -1,9 +1,9 @@
 // Costs say how long each op takes on each device and each value on each route, and how sure we
 // are. Every cost is a distribution: a mean, and Noise around it.
 //
-// A run time is, in this order: given with the op, in the cost table (kind x device kind: constant,
-// by size, or measured points), or the roofline of flops and bytes against the device's rates. A
-// device for which none of the three exists cannot run the op.
+// A run time is, in this order: measured for the very op, given with it, in the cost table (kind x
+// device kind: constant, by size, or measured points), or the roofline of flops and bytes against
+// the device's rates. A device for which none of the three exists cannot run the op.
 //
 // Costs are worked out once for a graph and a machine and are immutable after that.
 
@@ -37,6 +37,13 @@ struct CostSpec {
     // and device kind together at most kMostPoints.
     std::vector<MeasuredPoint> points{};
   };
+  // What was measured of one op, by its name in the graph; goes before all else.
+  struct OpTime {
+    std::string op;
+    std::string device_kind;  // empty: every kind of device
+    double time_ns = 0;
+    double spread = 0;  // standard deviation of one run over the mean
+  };
   struct Efficiency {
     std::string kind;
     std::string device_kind;
@@ -66,6 +73,7 @@ struct CostSpec {
     double top1_regret = 0;  // of the plan that the simulator liked best, over the really best
   };
 
+  std::vector<OpTime> op_times{};
   std::vector<RunTime> run_times;
   std::vector<Efficiency> efficiencies;
   NoiseSpec run_time_noise;

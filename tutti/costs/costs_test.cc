@@ -36,6 +36,28 @@ TEST(Costs, TakesTheGivenTimeOfTheDevicesKindBeforeTheOneForAll) {
   EXPECT_DOUBLE_EQ(costs.mean_run_time_ns(OpId{0}), 19.0 / 3);
 }
 
+TEST(Costs, TakesTheTimeMeasuredOfAnOpBeforeAllOthers) {
+  const Graph graph = graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":{"gpu":5,"*":9}},
+                                           {"name":"b","kind":"k","run_time_ns":9}])");
+  const Machine machine = machine_from(kCpuAndGpu);
+  CostSpec spec;
+  spec.op_times = {{.op = "a", .device_kind = "gpu", .time_ns = 30, .spread = 0.25},
+                   {.op = "a", .device_kind = "", .time_ns = 40},
+                   {.op = "elsewhere", .device_kind = "", .time_ns = 50}};
+  spec.run_times.push_back({.kind = "k", .device_kind = "", .time_ns_by_size = {{0, 70}}});
+  const Costs costs = costs_of(graph, machine, spec);
+  EXPECT_EQ(costs.run_time(OpId{0}, DeviceId{0}), Duration(40));
+  EXPECT_EQ(costs.run_time(OpId{0}, DeviceId{1}), Duration(30));  // names the kind, though earlier
+  EXPECT_EQ(costs.run_time(OpId{1}, DeviceId{1}), Duration(9));
+  EXPECT_DOUBLE_EQ(costs.run_time_noise(OpId{0}, DeviceId{1}).spec().spread, 0.25);
+  EXPECT_TRUE(costs.run_time_noise(OpId{0}, DeviceId{0}).none());
+  // Given times are passed over; what was measured is not given.
+  spec.ignore_given_times = true;
+  const Costs ignoring = costs_of(graph, machine, spec);
+  EXPECT_EQ(ignoring.run_time(OpId{0}, DeviceId{1}), Duration(30));
+  EXPECT_EQ(ignoring.run_time(OpId{1}, DeviceId{1}), Duration(70));
+}
+
 TEST(Costs, UsesTheRooflineWhereNoTimeIsGiven) {
   // 1e6 flops at 1e9/s are 1 ms; 4e6 bytes at 1e9/s are 4 ms: bytes decide, plus 7 ns to launch.
   const Graph graph =

@@ -94,6 +94,17 @@ CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::
   return row;
 }
 
+CostSpec::OpTime read_op_time(const Document& item, Fields& above, const std::string& file) {
+  CostSpec::OpTime row;
+  Fields fields(item, file, "op_time");
+  row.op = fields.text("op");
+  row.device_kind = fields.text("device_kind", "");
+  row.time_ns = fields.number("time_ns", {.most = kLongest});
+  row.spread = fields.number("spread", {.fallback = 0.0, .most = 10});
+  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  return row;
+}
+
 CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const std::string& file) {
   CostSpec::Efficiency row;
   Fields fields(item, file, "efficiency");
@@ -171,6 +182,9 @@ Result<CostSpec> read_costs(Source& source) {
   Fields fields(*document, file, "a costs file");
   fields.schema_version(1);
   spec.ignore_given_times = fields.boolean("ignore_given_times", false);
+  for (const Document& item : fields.items("op_time")) {
+    spec.op_times.push_back(read_op_time(item, fields, file));
+  }
   for (const Document& item : fields.items("run_time")) {
     spec.run_times.push_back(read_run_time(item, fields, file));
   }

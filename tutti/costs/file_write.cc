@@ -77,6 +77,15 @@ Table run_time_table(const CostSpec::RunTime& row) {
   });
 }
 
+Table op_time_table(const CostSpec::OpTime& row) {
+  Table table;
+  table.add("op", row.op);
+  if (!row.device_kind.empty()) table.add("device_kind", row.device_kind);
+  table.add("time_ns", row.time_ns);
+  if (row.spread > 0) table.add("spread", row.spread);
+  return table;
+}
+
 Table efficiency_table(const CostSpec::Efficiency& row) {
   Table table;
   table.add("kind", row.kind);
@@ -108,6 +117,7 @@ Table validation_table(const CostSpec::Validation& validation) {
 
 std::vector<Part> parts_of(const CostSpec& spec) {
   std::vector<Part> parts;
+  for (const auto& row : spec.op_times) parts.push_back({"op_time", true, op_time_table(row)});
   for (const auto& row : spec.run_times) parts.push_back({"run_time", true, run_time_table(row)});
   for (const auto& row : spec.efficiencies) {
     parts.push_back({"efficiency", true, efficiency_table(row)});

@@ -164,6 +164,8 @@ CostSpec every_part() {
   CostSpec spec = measured_on_the_gpu();
   spec.run_times.push_back(
       {.kind = "k", .device_kind = "gpu", .points = {point(3, 4, 5, "axis=1")}});
+  spec.op_times.push_back({.op = "layer \"1\"", .device_kind = "gpu", .time_ns = 2.5});
+  spec.op_times.push_back({.op = "b", .device_kind = "", .time_ns = 7, .spread = 0.25});
   spec.run_times.push_back({.kind = "l", .device_kind = "", .time_ns_by_size = {{0, 7}}});
   spec.run_times.push_back({.kind = "m", .device_kind = "", .time_ns_by_size = {{1, 7}, {2, 9}}});
   spec.efficiencies.push_back({.kind = "n", .device_kind = "gpu", .efficiency = 0.25});
@@ -191,6 +193,9 @@ TEST(CostsFile, IsReadBackAsItWasWritten) {
     Source source = Source::from_text("c", text);
     const CostSpec read = must(read_costs(source));
     EXPECT_EQ(costs_to_json(read), texts[0]) << text;
+    ASSERT_EQ(read.op_times.size(), 2u);
+    EXPECT_EQ(read.op_times[0].op, "layer \"1\"");
+    EXPECT_EQ(read.op_times[1].spread, 0.25);
     ASSERT_EQ(read.run_times.size(), 4u);
     EXPECT_EQ(read.run_times[1].points[0].work, spec.run_times[1].points[0].work);
     EXPECT_EQ(read.calibration->graphs, spec.calibration->graphs);

@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+"""Reads ONNX models with Python's onnx and holds what `tutti graph info` says of them to it.
+
+  test/onnx_reading.py TUTTI MODEL.onnx [NAME=SIZE...] [-- MODEL.onnx ...]
+
+Counts nodes that are not folded, and their operands. Exit code 77: there is no Python onnx here.
+"""
+
+import json
+import subprocess
+import sys
+
+try:
+    import onnx
+except ImportError:
+    print("skipped: python3-onnx is not installed")
+    sys.exit(77)
+
+
+def reading(path):
+    """Ops and edges, folding what depends on constants and shapes alone."""
+    graph = onnx.load(path).graph
+    constant = {tensor.name for tensor in graph.initializer}
+    waiting = list(graph.node)
+    known = constant | {value.name for value in graph.input}
+    ops = edges = 0
+    while waiting:
+        later = []
+        for node in waiting:
+            if any(name and name not in known for name in node.input):
+                later.append(node)
+                continue
+            known.update(node.output)
+            reads = [name for name in node.input if name]
+            folds = (node.op_type in ("Constant", "Shape", "Size") or
+                     reads and all(name in constant for name in reads))
+            if folds and not node.op_type.startswith("Random"):
+                constant.update(node.output)
+            else:
+                ops += 1
+                edges += len(reads)
+        if len(later) == len(waiting):
+            raise SystemExit(f"{path}: nodes that nothing feeds")
+        waiting = later
+    return ops, edges
+
+
+def main():
+    tutti, *rest = sys.argv[1:]
+    faults = 0
+    for part in " ".join(rest).split(" -- "):
+        path, *dims = part.split()
+        flags = [word for dim in dims for word in ("--dim", dim)]
+        said = json.loads(subprocess.run([tutti, "graph", "info", path, "--json", *flags],
+                                         check=True, capture_output=True, text=True).stdout)
+        expected = reading(path)
+        found = (said["ops"], said["edges"])
+        faults += found != expected
+        print(f"{path}: ops and edges {found}, by Python {expected}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
