@@ -20,7 +20,7 @@
 namespace tutti {
 
 struct CalibrateOptions {
-  int64_t begin = 0;  // runs that an earlier session made
+  int64_t begin = 0;  // runs that an earlier call made
   int64_t runs = 0;   // up to so many in all; 0: until the stop
   uint64_t seed = 1;
   int warm_ups = 1;  // runs of each experiment that do not count
@@ -40,7 +40,7 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
                              const CanRun& can_run, Runtime& runtime, Knowledge& knowledge,
                              const CalibrateOptions& options);
 
-// What a session may go on with: the same experiments, in the same order.
+// What a later call may go on with: the same experiments, in the same order.
 uint64_t experiments_fingerprint(std::span<const Experiment> experiments);
 
 }  // namespace tutti
