@@ -62,6 +62,7 @@ int run_export(const ExportArguments& arguments) {
   const Problem& problem = *loaded->problem;
   const Result<Plan> plan = load_good_plan(arguments.plan, problem);
   if (!plan) return report(plan.error());
+  if (arguments.to == "ort") return run_ort(arguments, *loaded->imported, *plan, problem);
   const Result<void> written = write_file(arguments.output, exported(arguments.to, *plan, problem));
   if (!written) return report(written.error());
   if (arguments.output != "-") fmt::print("written to {}\n", arguments.output);
