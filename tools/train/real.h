@@ -8,7 +8,7 @@
 
 #include "tools/inputs.h"
 #include "tutti/base/stop.h"
-#include "tutti/policy/nn/tensor_file.h"
+#include "tutti/base/tensor_file.h"
 
 namespace tutti {
 

@@ -13,14 +13,16 @@
 namespace tutti {
 namespace {
 
+CostSpec noisy() {
+  CostSpec spec;
+  spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1};
+  return spec;
+}
+
 // A machine on which one plan breaks, and which counts its runs.
 class Brittle : public Runtime {
  public:
-  explicit Brittle(const Machine& sheet)
-      : machine_(
-            sheet,
-            {.costs = {.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1}},
-             .speed = 1}) {}
+  explicit Brittle(const Machine& sheet) : machine_(sheet, {.costs = noisy(), .speed = 1}) {}
   Result<Trace> run(const Problem& problem, const Plan& plan) override {
     ++runs;
     if (refused != nullptr && plan.placement == refused->placement) return failed("it broke");
@@ -41,7 +43,7 @@ class Racing : public ::testing::Test {
  protected:
   Racing()
       : world_(must(make_layered({.ops = 36, .width = 6, .seed = 3})), must(make_preset("p100-4")),
-               {.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.1}}),
+               noisy()),
         machine_(world_.machine) {
     for (const char* name : {"single_device", "heft", "random"}) {
       plans_.push_back(must(make_plan(**find_policy(name), *world_.problem, {}, 1)));
