@@ -285,7 +285,7 @@ void show_planted_threshold() {
   auto machine = Machine::build(std::move(spec));
   TUTTI_CHECK(machine.has_value());
   const Resource memory = resource_of(machine->host_memory());
-  const std::vector<int> thresholds = {1, 4, 8, 12, 16, 24, 32, 48};
+  const std::vector<int> thresholds = {1, 2, 4, 8, 16, 32, 64};
   std::vector<Counter> counters;
   for (const int threshold : thresholds)
     counters.push_back({"outstanding", "share", memory, Quantity::outstanding, threshold});

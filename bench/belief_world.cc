@@ -13,7 +13,7 @@ constexpr int kGpus = 4;
 constexpr double kStep = 50e-6;       // seconds
 constexpr int kStepsPerReading = 50;  // 2.5 ms
 constexpr double kMeanBytes = 8e6;    // of a transfer
-constexpr double kFullShare = 0.999;  // a wire that carries this much is full
+constexpr double kFullShare = 0.999;  // a wire that carries this much has somebody waiting
 
 }  // namespace
 
@@ -91,7 +91,7 @@ Epoch World::run(uint64_t seed) const {
   const double load = 1.3 * rng.uniform();
   const double per_step = load * wires_[switch_].capacity * kStep / kMeanBytes;
   std::vector<double> liking;
-  for (int g = 0; g <= kGpus; ++g) liking.push_back(0.02 + std::pow(rng.uniform(), 3));
+  for (int g = 0; g <= kGpus; ++g) liking.push_back(0.1 + rng.uniform());
   const auto pick = [&] {
     double sum = 0;
     for (const double one : liking) sum += one;
@@ -108,7 +108,7 @@ Epoch World::run(uint64_t seed) const {
   const int warm_up = 2;  // readings, while the first transfers come
   for (int reading = -warm_up; reading < options_.readings; ++reading) {
     std::vector<double> bytes(wires_.size(), 0.0);
-    std::vector<int> awaited(wires_.size(), 0);
+    std::vector<int> full(wires_.size(), 0);
     for (int step = 0; step < kStepsPerReading; ++step) {
       for (double due = per_step; due > 0; due -= 1) {
         if (rng.uniform() >= due) continue;
@@ -120,13 +120,9 @@ Epoch World::run(uint64_t seed) const {
         if (to != kGpus) flows.back().wires.push_back(in_[to]);
       }
       share(flows, rates, loads);
-      std::vector<int> users(wires_.size(), 0);
-      for (const Flow& flow : flows) {
-        for (const int wire : flow.wires) ++users[wire];
-      }
       for (size_t w = 0; w < wires_.size(); ++w) {
         bytes[w] += loads[w] * kStep;
-        awaited[w] += users[w] > 1 && loads[w] >= kFullShare * wires_[w].capacity ? 1 : 0;
+        full[w] += loads[w] >= kFullShare * wires_[w].capacity ? 1 : 0;
       }
       size_t kept = 0;
       for (size_t f = 0; f < flows.size(); ++f) {
@@ -144,7 +140,7 @@ Epoch World::run(uint64_t seed) const {
         readings[wire.traffic_counter].push_back(bytes[w] / (kStep * kStepsPerReading) +
                                                  error * wire.nominal * rng.normal());
       }
-      readings[wire.waiting_counter].push_back(static_cast<double>(awaited[w]) / kStepsPerReading +
+      readings[wire.waiting_counter].push_back(static_cast<double>(full[w]) / kStepsPerReading +
                                                error * rng.normal());
     }
   }
