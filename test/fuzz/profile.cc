@@ -19,7 +19,8 @@ bool fuzz_profile(const uint8_t* data, size_t size) {
   const ProfileMatch match = match_profile(*profile, graph);
   TUTTI_CHECK(match.ops + static_cast<int32_t>(match.without.size()) == graph.size());
   // What a profile says can be written as costs and read again.
-  const CostSpec spec{.op_times = profile->ops};
+  CostSpec spec;
+  spec.op_times = profile->ops;
   Source written = Source::from_text("costs.json", costs_to_json(spec));
   const Result<CostSpec> again = read_costs(written);
   TUTTI_CHECK(again && again->op_times.size() == profile->ops.size());

@@ -19,6 +19,7 @@ using testing::HiddenMachine;
 // nobody can know before something has run there.
 class RealSearch : public ::testing::Test {
  protected:
+  static Graph graph() { return must(make_layered({.ops = 64, .width = 8, .seed = 5})); }
   static Machine devices() {
     std::string text = R"({"schema_version":1,"name":"m","device":[)";
     for (int i = 0; i < 4; ++i) {
@@ -35,14 +36,16 @@ class RealSearch : public ::testing::Test {
   }
   static CostSpec truth() {
     CostSpec spec;
-    spec.efficiencies.push_back({.kind = "", .device_kind = "slow", .efficiency = 0.33});
+    for (const std::string& kind : graph().op_kinds()) {
+      spec.efficiencies.push_back({.kind = kind, .device_kind = "slow", .efficiency = 0.33});
+    }
     spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.05};
     return spec;
   }
 
   RealSearch()
-      : believed_(must(make_layered({.ops = 64, .width = 8, .seed = 5})), devices()),
-        truth_(must(make_layered({.ops = 64, .width = 8, .seed = 5})), devices(), truth()),
+      : believed_(graph(), devices()),
+        truth_(graph(), devices(), truth()),
         machine_(believed_.machine, {.costs = truth(), .speed = 1}),
         heft_(must(make_plan(**find_policy("heft"), *believed_.problem, {}, 1))) {}
 

@@ -165,11 +165,11 @@ Result<RunEnd> train_in_folder(const TensorFile& start, const std::string& path,
                                const RunSettings& run) {
   const std::string text = settings_to_text(start, settings, worlds);
   const std::string log_path = run.folder + "/log.jsonl";
-  const Result<FolderLock> lock = FolderLock::take(run.folder);
-  if (!lock) return lock.error();
   const bool begun = is_there(checkpoint_in(run.folder));
   const Result<TensorFile> state = last_state(start, path, run.folder, text);
   if (!state) return state.error();
+  const Result<FolderLock> lock = FolderLock::take(run.folder);
+  if (!lock) return lock.error();
   auto made =
       Trainer::make(*state, begun ? checkpoint_in(run.folder) : path, settings, worlds, run.stop);
   if (!made) return made.error();
