@@ -168,11 +168,11 @@ Result<RunEnd> train_in_folder(const TensorFile& start, const std::string& path,
   const bool begun = is_there(checkpoint_in(run.folder));
   const Result<TensorFile> state = last_state(start, path, run.folder, text);
   if (!state) return state.error();
-  const Result<FolderLock> lock = FolderLock::take(run.folder);
-  if (!lock) return lock.error();
   auto made =
       Trainer::make(*state, begun ? checkpoint_in(run.folder) : path, settings, worlds, run.stop);
   if (!made) return made.error();
+  const Result<FolderLock> lock = FolderLock::take(run.folder);
+  if (!lock) return lock.error();
   Trainer& trainer = **made;
   if (auto good = try_files(trainer, run.folder, text, log_path); !good) return good.error();
   std::ofstream log(log_path, std::ios::app);

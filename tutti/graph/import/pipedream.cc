@@ -59,6 +59,8 @@ class PipedreamReader {
     return lines.text().front() == '\t' ? take_edge(lines) : take_layer(lines);
   }
 
+  bool empty() const { return layers_.empty(); }
+
   Result<Graph> finish(const std::string& name) {
     for (size_t layer = 0; layer < layers_.size(); ++layer) {
       if (layers_[layer].stated) continue;
@@ -200,6 +202,10 @@ Result<Imported> read_pipedream(Source& source, const ImportOptions& /*options*/
     if (!*more) break;
     if (lines.blank()) continue;
     if (const Result<void> taken = reader.take(lines); !taken) return taken.error();
+  }
+  if (reader.empty()) {
+    return invalid_input(source.name() +
+                         ": there is no layer in it; lines begin with a name such as node1");
   }
   Result<Graph> graph = reader.finish(graph_name_of(source));
   if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
