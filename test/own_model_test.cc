@@ -43,7 +43,12 @@ TEST_F(OwnModel, IsPlannedInOneCommandWhateverItsFormat) {
       if (ending == ".onnx" && !can_read_onnx()) continue;
       std::vector<std::string> words = {"plan", entry.path(), "--policy", "heft", "--json"};
       for (const std::string& word : dims_for(stem)) words.push_back(word);
-      const Ran ran = run(words);
+      Ran ran = run(words);
+      if (ran.exit_code == 3) {  // more than the memory of this host: then where there is enough
+        EXPECT_NE(ran.err.find("memory"), std::string::npos) << ran.err;
+        words.insert(words.end(), {"-m", "uniform-4"});
+        ran = run(words);
+      }
       ASSERT_EQ(ran.exit_code, 0) << entry.path() << ": " << ran.err;
       EXPECT_GT(makespan_ns(ran.out), 0) << entry.path();
       ++planned;
@@ -62,7 +67,7 @@ TEST_F(OwnModel, KeepsColoursTogether) {
     const std::string plan = path("plan.json");
     const Ran ran = run({"plan", graph, "-m", "mixed-5", "--policy", "contention_eft", "-o", plan});
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
-    const Ran checked = run({"check", "-g", graph, "-m", "mixed-5", plan});
+    const Ran checked = run({"check", graph, "-m", "mixed-5", "--plan", plan});
     EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
   }
 }
@@ -123,7 +128,8 @@ TEST_F(OwnModel, TakesItsCostsFromAProfile) {
   ASSERT_TRUE(imported) << imported.error().message;
   const OnnxRuntimeTrace trace(imported->graph);
   const std::string machine = write("machine.json", R"({"schema_version": 1, "name": "one",
-    "device": [{"name": "cpu0", "kind": "cpu", "flops_per_s": 1e12, "bytes_per_s": 1e12}]})");
+    "device": [{"name": "cpu0", "kind": "cpu", "uses_host_memory": true, "flops_per_s": 1e12,
+                "bytes_per_s": 1e12}]})");
   const std::string profile = write("profile.json", trace.text());
   const std::string costs = path("costs.json");
   const Ran ran = run({"costs", "import", profile, "--graph", shared_data(model), "-o", costs});

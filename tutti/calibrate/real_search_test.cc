@@ -36,7 +36,8 @@ class RealSearch : public ::testing::Test {
   }
   static CostSpec truth() {
     CostSpec spec;
-    for (const std::string& kind : graph().op_kinds()) {
+    const Graph made = graph();
+    for (const std::string& kind : made.op_kinds()) {
       spec.efficiencies.push_back({.kind = kind, .device_kind = "slow", .efficiency = 0.33});
     }
     spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.05};
