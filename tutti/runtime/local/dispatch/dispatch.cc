@@ -30,7 +30,7 @@ void Dispatch::begin(std::span<const int> slots, bool stamped) {
     slots_[i].queue.clear();
     slots_[i].looked = 0;
   }
-  between_looks_ = clock_.ticks_of(std::chrono::microseconds(1));
+  between_looks_ = clock_.ticks_of(std::chrono::microseconds(10));
   // Where threads outnumber cores, spinning takes a core from one that could work.
   const bool roomy = threads <= static_cast<int>(std::thread::hardware_concurrency());
   spin_ = roomy ? clock_.ticks_of(std::chrono::microseconds(5)) : 0;
@@ -48,7 +48,7 @@ Dispatch::Taken Dispatch::take(int32_t index, std::span<const int32_t> fresh) {
     wake(device, static_cast<int32_t>(fresh.size()));
   }
   if (taken.rank == kNoRank) return look_around(index, taken);
-  const int64_t now = stamped_ ? taken.when : clock_.now();
+  const int64_t now = stamped_ ? taken.when : clock_.about_now();
   if (now - mine.looked < between_looks_) return taken;
   mine.looked = now;
   return look_around(index, taken);

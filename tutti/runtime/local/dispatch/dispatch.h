@@ -1,8 +1,8 @@
 // Which op a slot runs next. Every slot has a queue of its own for what it makes ready, so that
 // slots of one device seldom meet; a slot that has nothing takes from its neighbours, and one that
 // has looks whether a neighbour has something better. That look costs as much as an op that does
-// nothing, so a slot looks at most once a microsecond: a device of one slot keeps to the order of
-// ranks exactly, one of several within a microsecond.
+// nothing, so a slot looks at most every ten microseconds: a device of one slot keeps to the order
+// of ranks exactly, one of several within that time.
 //
 // A slot without work spins for a moment and then sleeps. Whoever gives an op to a device wakes one
 // of its sleepers, if there are any: the giver adds to a queue under its lock and then looks for

@@ -30,6 +30,14 @@ class TickClock {
     return steady_now();
   }
 
+  // The same, perhaps from before what was read last.
+  int64_t about_now() const {
+#if defined(__x86_64__)
+    if (counter_) return static_cast<int64_t>(__rdtsc());
+#endif
+    return steady_now();
+  }
+
   // Measures how long a tick is, the better the older the clock. Call it after a run, from the
   // thread that then asks for spans.
   void calibrate();
