@@ -103,12 +103,12 @@ def main():
         "good_fixed_batch": network(batch=2), "good_branch": branch(),
         "good_custom": simple("Fused", domain="com.example"), "good_same_name": same_name,
         "good_wrong_channels": network(channels=2), "good_unknown_op": simple("NoSuchOp"),
+        "good_no_stride": network(strides=[0, 0]), "good_no_group": network(group=-1),
         "good_nothing_made": simple("Relu", outputs=("",)),
         "good_too_many_operands": simple("Relu", inputs=("x", "x", "x")),
     }
     bad = {
-        "bad_open_dimension": attention("seq"), "bad_stride": network(strides=[0, 0]),
-        "bad_group": network(group=-1), "bad_cycle": simple("Relu", inputs=("y",)),
+        "bad_open_dimension": attention("seq"), "bad_cycle": simple("Relu", inputs=("y",)),
         "bad_unknown_value": simple("Relu", inputs=("nowhere",)), "bad_made_twice": twice,
         "bad_huge": huge, "bad_no_graph": no_graph, "bad_deep": nested(60),
         "bad_huge_input": simple("Relu", dims=(1 << 40, 1 << 40)),

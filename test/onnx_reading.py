@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Reads ONNX models with Python's onnx and holds what `tutti graph info` says of them to it.
+"""Reads ONNX models with Python's onnx and holds what tutti says of them to it.
 
   test/onnx_reading.py TUTTI MODEL.onnx [NAME=SIZE...] [-- MODEL.onnx ...]
 
-Counts nodes that are not folded, and their operands. Exit code 77: there is no Python onnx here.
+Counts nodes that are not folded, and their operands; compares every shape that onnx infers too. Exit code 77: there is no Python onnx here.
 """
 
 import json
@@ -12,6 +12,7 @@ import sys
 
 try:
     import onnx
+    import onnx.shape_inference
 except ImportError:
     print("skipped: python3-onnx is not installed")
     sys.exit(77)
@@ -45,6 +46,33 @@ def reading(path):
     return ops, edges
 
 
+def shapes_by_python(path, dims):
+    """By value, where all sizes are known."""
+    model = onnx.load(path)
+    graph = model.graph
+    del graph.value_info[:]
+    for value in graph.input:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            if not dim.dim_value:
+                dim.dim_value = dims.get(dim.dim_param or f"{value.name}:{axis}", 1)
+    for value in graph.output:
+        value.type.tensor_type.ClearField("shape")
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+    shapes = {}
+    for value in [*inferred.value_info, *inferred.output]:
+        tensor = value.type.tensor_type
+        if tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim):
+            shapes[value.name] = [d.dim_value for d in tensor.shape.dim]
+    return shapes
+
+
+def shapes_by_tutti(tutti, path, flags):
+    graph = json.loads(subprocess.run([tutti, "graph", "convert", path, *flags], check=True,
+                                      capture_output=True, text=True).stdout)
+    return {value["name"]: value.get("shape", []) for op in graph["ops"]
+            for value in op["outputs"] if "name" in value}
+
+
 def main():
     tutti, *rest = sys.argv[1:]
     faults = 0
@@ -56,7 +84,13 @@ def main():
         expected = reading(path)
         found = (said["ops"], said["edges"])
         faults += found != expected
-        print(f"{path}: ops and edges {found}, by Python {expected}")
+        ours = shapes_by_tutti(tutti, path, flags)
+        theirs = shapes_by_python(path, {k: int(v) for k, v in (d.split("=") for d in dims)})
+        both = ours.keys() & theirs.keys()
+        wrong = [name for name in sorted(both) if ours[name] != theirs[name]]
+        faults += len(wrong)
+        print(f"{path}: ops and edges {found}, by Python {expected}; "
+              f"shapes alike {len(both) - len(wrong)}, unlike {wrong}")
     return 1 if faults else 0
 
 

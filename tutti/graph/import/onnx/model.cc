@@ -11,17 +11,16 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
-#include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
-#include <onnx/shape_inference/implementation.h>
 
-#include <deque>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "tutti/base/document.h"
+#include "tutti/graph/import/onnx/infer.h"
 #include "tutti/graph/import/onnx/numbers.h"
 #include "tutti/graph/import/onnx/order.h"
 #include "tutti/graph/import/text.h"
@@ -141,6 +140,41 @@ std::optional<std::vector<int64_t> > numbers_of(const onnx::TensorProto& tensor)
   return numbers;
 }
 
+// A small tensor of floats that lie in the file.
+std::optional<std::vector<double> > reals_of(const onnx::TensorProto& tensor) {
+  constexpr int kMostReals = 64;
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.float_data_size() > kMostReals ||
+      tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    return std::nullopt;
+  }
+  std::vector<double> reals(tensor.float_data().begin(), tensor.float_data().end());
+  const std::string& raw = tensor.raw_data();
+  if (raw.size() > kMostReals * sizeof(float)) return std::nullopt;
+  for (size_t at = 0; at + sizeof(float) <= raw.size(); at += sizeof(float)) {
+    float number = 0;
+    std::memcpy(&number, raw.data() + at, sizeof number);
+    reals.push_back(number);
+  }
+  return reals;
+}
+
+OnnxType element_type(int data_type) {
+  const Element element = element_of(data_type);
+  return {.dtype = element.dtype, .element_bytes = element.bytes};
+}
+
+template <class Dims>
+OnnxType type_with(int data_type, const Dims& dims) {
+  OnnxType type = element_type(data_type);
+  type.shaped = true;
+  for (const int64_t dim : dims) {
+    type.shaped = type.shaped && dim >= 0;
+    type.dims.push_back(dim);
+  }
+  if (!type.shaped) type.dims.clear();
+  return type;
+}
+
 // The sizes of a shape, if they are all known.
 std::optional<std::vector<int64_t> > dims_of(const onnx::TensorShapeProto& shape) {
   std::vector<int64_t> dims;
@@ -251,39 +285,36 @@ class ModelReader {
     return number;
   }
 
-  // Takes the type over if a value of it is not absurdly large.
-  Result<void> set_type(int32_t number, const onnx::TypeProto& proto) {
-    if (!proto.has_tensor_type()) return {};
+  // Takes the type over, unless a value of it would be absurdly large.
+  Result<void> set_type(int32_t number, OnnxType type) {
     OnnxValue& value = model_.values[static_cast<size_t>(number)];
-    const auto& tensor = proto.tensor_type();
-    const Element element = element_of(tensor.elem_type());
-    value.type = {.dtype = element.dtype, .element_bytes = element.bytes};
-    const auto dims = tensor.has_shape() ? dims_of(tensor.shape()) : std::nullopt;
-    if (dims) {
-      value.type.shaped = true;
-      value.type.dims = *dims;
-      if (dims->size() > kMostDimensions) {
-        return error(fmt::format("value '{}' has more than {} dimensions", shown(value.name),
-                                 kMostDimensions));
-      }
-      // Also without its zeros, so that no part of a product can overflow.
-      double product = std::max(element.bytes, 1);
-      for (const int64_t dim : *dims) product *= static_cast<double>(std::max(dim, int64_t{1}));
-      if (product > static_cast<double>(kMostBytes)) {
-        return error(fmt::format("value '{}' would have more than 2^60 bytes", shown(value.name)));
-      }
+    if (type.dims.size() > kMostDimensions) {
+      return error(fmt::format("value '{}' has more than {} dimensions", shown(value.name),
+                               kMostDimensions));
     }
-    types_.push_back(proto);
-    type_of_[value.name] = &types_.back();
+    // Also without its zeros, so that no part of a product can overflow.
+    double product = std::max(type.element_bytes, 1);
+    for (const int64_t dim : type.dims) product *= static_cast<double>(std::max(dim, int64_t{1}));
+    if (product > static_cast<double>(kMostBytes)) {
+      return error(fmt::format("value '{}' would have more than 2^60 bytes", shown(value.name)));
+    }
+    value.type = std::move(type);
     return {};
+  }
+
+  static OnnxType stated_type(const onnx::TypeProto& proto) {
+    if (!proto.has_tensor_type()) return {};
+    const auto& tensor = proto.tensor_type();
+    const auto dims = tensor.has_shape() ? dims_of(tensor.shape()) : std::nullopt;
+    return dims ? type_with(tensor.elem_type(), *dims) : element_type(tensor.elem_type());
   }
 
   Result<void> add_initializers(const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       const Result<void> added = add_initializer(tensor.name(), tensor.data_type(), tensor.dims());
       if (!added) return added;
-      data_of_[tensor.name()] = &tensor;
       model_.values.back().numbers = numbers_of(tensor);
+      model_.values.back().reals = reals_of(tensor);
     }
     for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
       const Result<void> added =
@@ -297,22 +328,20 @@ class ModelReader {
   Result<void> add_initializer(const std::string& name, int data_type, const Dims& dims) {
     const Result<int32_t> number = add_value(name);
     if (!number) return number.error();
-    onnx::TypeProto type;
-    type.mutable_tensor_type()->set_elem_type(data_type);
-    auto* shape = type.mutable_tensor_type()->mutable_shape();
-    for (const int64_t dim : dims) shape->add_dim()->set_dim_value(dim);
     model_.values.back().constant = true;
-    return set_type(*number, type);
+    return set_type(*number, type_with(data_type, dims));
   }
 
   // Older files list initializers among the inputs too.
   Result<void> add_inputs(const onnx::GraphProto& graph) {
     for (const onnx::ValueInfoProto& input : graph.input()) {
-      if (data_of_.contains(input.name())) continue;
+      if (const auto found = number_of_.find(input.name()); found != number_of_.end()) {
+        if (model_.values[static_cast<size_t>(found->second)].constant) continue;
+      }
       const Result<int32_t> number = add_value(input.name());
       if (!number) return number.error();
       model_.inputs.push_back(*number);
-      if (const Result<void> set = set_type(*number, input.type()); !set) return set;
+      if (const Result<void> set = set_type(*number, stated_type(input.type())); !set) return set;
     }
     return {};
   }
@@ -335,20 +364,21 @@ class ModelReader {
     if (!is_utf8(node.name) || !is_utf8(node.op_type)) return error("a node's name is not UTF-8");
     if (node.op_type.empty()) node.op_type = "op";
     if (const Result<void> read = read_operands(proto, node); !read) return read;
-    if (const Result<void> taken = take_attributes(proto, node); !taken) return taken;
-    const std::vector<onnx::TypeProto> types = infer(proto);
-    bool constant = can_be_folded(proto, node);
-    for (int i = 0; i < proto.output_size(); ++i) {
-      if (proto.output(i).empty()) {
+    take_attributes(proto, node);
+    const bool constant = can_be_folded(proto, node);
+    for (const std::string& name : proto.output()) {
+      if (name.empty()) {
         node.makes.push_back(-1);
         continue;
       }
-      const Result<int32_t> number = add_value(proto.output(i));
+      const Result<int32_t> number = add_value(name);
       if (!number) return number.error();
       node.makes.push_back(*number);
-      if (const Result<void> set = settle_type(*number, types[static_cast<size_t>(i)]); !set) {
-        return set;
-      }
+    }
+    const std::vector<OnnxType> types = infer_onnx_types(model_, node);
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (node.makes[i] < 0) continue;
+      if (const Result<void> set = settle_type(node.makes[i], types[i]); !set) return set;
     }
     if (constant) fold(node);
     model_.nodes.push_back(std::move(node));
@@ -390,69 +420,44 @@ class ModelReader {
     return {};
   }
 
-  Result<void> take_attributes(const onnx::NodeProto& proto, OnnxNode& node) const {
+  static void take_attributes(const onnx::NodeProto& proto, OnnxNode& node) {
     for (const onnx::AttributeProto& attribute : proto.attribute()) {
-      std::vector<int64_t>& integers = node.attributes.integers[attribute.name()];
-      if (attribute.has_i()) integers.push_back(attribute.i());
-      integers.insert(integers.end(), attribute.ints().begin(), attribute.ints().end());
+      const std::string& key = attribute.name();
+      OnnxAttributes& into = node.attributes;
+      if (attribute.has_i()) into.integers[key] = {attribute.i()};
+      if (attribute.ints_size() > 0) {
+        into.integers[key] = {attribute.ints().begin(), attribute.ints().end()};
+      }
+      if (attribute.floats_size() > 0) {
+        into.reals[key] = {attribute.floats().begin(), attribute.floats().end()};
+      }
+      if (attribute.has_s()) into.texts[key] = attribute.s();
+      if (attribute.has_i() && (key == "to" || key == "dtype")) {
+        into.types[key] = element_type(static_cast<int>(std::clamp<int64_t>(attribute.i(), 0, 99)));
+      }
       if (attribute.has_t()) {
-        if (auto numbers = numbers_of(attribute.t())) integers = std::move(*numbers);
+        into.types[key] = type_with(attribute.t().data_type(), attribute.t().dims());
+        if (auto numbers = numbers_of(attribute.t())) into.integers[key] = std::move(*numbers);
       }
-      if (attribute.has_s()) node.attributes.texts[attribute.name()] = attribute.s();
-      // Inference divides by these without a look.
-      static constexpr std::string_view kPositive[] = {"blocksize", "dilations", "group",
-                                                       "kernel_shape", "strides"};
-      if (std::find(std::begin(kPositive), std::end(kPositive), attribute.name()) ==
-          std::end(kPositive)) {
-        continue;
+      // What Constant may hold instead of a tensor.
+      if (key == "value_int" || key == "value_float") {
+        into.types["value"] =
+            type_with(key == "value_int" ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT,
+                      std::vector<int64_t>{});
       }
-      for (const int64_t number : integers) {
-        if (number >= 1 && number <= std::numeric_limits<int32_t>::max()) continue;
-        return error(fmt::format("node '{}': {} must be whole numbers from 1 to 2^31 - 1, not {}",
-                                 shown(node.name), attribute.name(), number));
+      if (key == "value_ints" || key == "value_floats") {
+        into.types["value"] = type_with(
+            key == "value_ints" ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT,
+            std::vector<int64_t>{std::max(attribute.ints_size(), attribute.floats_size())});
       }
     }
-    return {};
   }
 
-  // The types of what the node makes, as libonnx infers them; empty ones where it cannot.
-  std::vector<onnx::TypeProto> infer(onnx::NodeProto& proto) {
-    std::vector<onnx::TypeProto> types(static_cast<size_t>(proto.output_size()));
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
-        proto.op_type(), opset(proto.domain()), proto.domain() == "ai.onnx" ? "" : proto.domain());
-    if (schema == nullptr) return types;
-    // Inference is written for as many operands and results as the schema has.
-    if (proto.input_size() < schema->min_input() || proto.input_size() > schema->max_input() ||
-        proto.output_size() > schema->max_output()) {
-      return types;
-    }
-    const auto& inference = schema->GetTypeAndShapeInferenceFunction();
-    if (!inference) return types;
-    try {
-      onnx::shape_inference::InferenceContextImpl context(proto, type_of_, data_of_, {});
-      inference(context);
-      types = std::move(context.allOutputTypes_);
-    } catch (const std::exception&) {
-      types.assign(types.size(), {});  // it says that the model is wrong, or leaves it open
-    }
-    return types;
-  }
-
-  int opset(const std::string& domain) const {
-    for (const auto& entry : proto_.opset_import()) {
-      const bool own = entry.domain().empty() || entry.domain() == "ai.onnx";
-      if (entry.domain() != domain && !(own && (domain.empty() || domain == "ai.onnx"))) continue;
-      return static_cast<int>(std::clamp<int64_t>(entry.version(), 1, 1000));
-    }
-    return 1;
-  }
-
-  Result<void> settle_type(int32_t number, const onnx::TypeProto& inferred) {
-    if (const Result<void> set = set_type(number, inferred); !set) return set;
-    const OnnxValue& value = model_.values[static_cast<size_t>(number)];
-    const auto stated = stated_.find(value.name);
-    if (value.type.known() || stated == stated_.end()) return {};
-    return set_type(number, *stated->second);
+  Result<void> settle_type(int32_t number, const OnnxType& inferred) {
+    const auto stated = stated_.find(model_.values[static_cast<size_t>(number)].name);
+    if (inferred.known() || stated == stated_.end()) return set_type(number, inferred);
+    const OnnxType type = stated_type(*stated->second);
+    return set_type(number, type.known() ? type : inferred);
   }
 
   bool can_be_folded(const onnx::NodeProto& proto, const OnnxNode& node) const {
@@ -485,22 +490,7 @@ class ModelReader {
         static_cast<double>(numbers->size()) != value.type.elements()) {
       return;
     }
-    hand_to_inference(value, *numbers);
     value.numbers = std::move(numbers);
-  }
-
-  // So that a later Reshape finds its shape.
-  void hand_to_inference(const OnnxValue& value, const std::vector<int64_t>& numbers) {
-    const bool wide = value.type.dtype == DType::i64;
-    if (!wide && value.type.dtype != DType::i32) return;
-    onnx::TensorProto tensor;
-    tensor.set_data_type(wide ? onnx::TensorProto::INT64 : onnx::TensorProto::INT32);
-    for (const int64_t dim : value.type.dims) tensor.add_dims(dim);
-    for (const int64_t number : numbers) {
-      wide ? tensor.add_int64_data(number) : tensor.add_int32_data(static_cast<int32_t>(number));
-    }
-    tensors_.push_back(std::move(tensor));
-    data_of_[value.name] = &tensors_.back();
   }
 
   std::string file_;
@@ -509,11 +499,6 @@ class ModelReader {
   OnnxModel model_;
   std::unordered_map<std::string, int32_t> number_of_;
   std::unordered_set<std::string> node_names_;
-  // For inference, by the name of the value. The deques keep what was made here.
-  std::deque<onnx::TypeProto> types_;
-  std::deque<onnx::TensorProto> tensors_;
-  std::unordered_map<std::string, onnx::TypeProto*> type_of_;
-  std::unordered_map<std::string, const onnx::TensorProto*> data_of_;
   std::unordered_map<std::string, const onnx::TypeProto*> stated_;
 };
 

@@ -1,5 +1,5 @@
 // What tutti needs to know of an ONNX model, as plain data: values with types, nodes in an order in
-// which they can run. Only model.cc sees libonnx.
+// which they can run. Only model.cc and order.cc see libonnx.
 
 #ifndef TUTTI_GRAPH_IMPORT_ONNX_MODEL_H_
 #define TUTTI_GRAPH_IMPORT_ONNX_MODEL_H_
@@ -35,11 +35,15 @@ struct OnnxValue {
   bool constant = false;
   // The numbers of a small constant of whole numbers, as shapes are; none otherwise.
   std::optional<std::vector<int64_t>> numbers{};
+  // Likewise of a small initializer of real numbers, as scales are.
+  std::optional<std::vector<double>> reals{};
 };
 
 struct OnnxAttributes {
   std::map<std::string, std::vector<int64_t>> integers{};
+  std::map<std::string, std::vector<double>> reals{};
   std::map<std::string, std::string> texts{};
+  std::map<std::string, OnnxType> types{};  // of tensors, and element types by "to" and "dtype"
 
   int64_t integer(const std::string& key, int64_t fallback) const;
 };

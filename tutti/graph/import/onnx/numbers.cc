@@ -18,18 +18,25 @@ int64_t product(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
+// A position that may count from the end, held within 0 and `size`.
+int64_t within(int64_t position, int64_t size) {
+  if (position < 0) position = std::max(plus(position, size), int64_t{0});
+  return std::min(position, size);
+}
+
 class Evaluator {
  public:
-  Evaluator(const OnnxModel& model, const OnnxNode& node) : model_(model), node_(node) {}
+  Evaluator(const OnnxModel& model, const OnnxNode& node)
+      : model_(model), node_(node), facts_(model, node) {}
 
   std::optional<Numbers> evaluate() const {
     const std::string& type = node_.op_type;
     if (type == "Constant") return constant();
     if (type == "ConstantOfShape") return filled();
-    if (type == "Shape") return shape();
+    if (type == "Shape") return onnx_shape_of(facts_);
     if (type == "Size") return size();
     if (type == "Concat") return concat();
-    if (type == "Range") return range();
+    if (type == "Range") return onnx_range_of(facts_);
     const Numbers* first = operand(0);
     if (first == nullptr) return std::nullopt;
     if (type == "Identity" || type == "Cast" || type == "Reshape" || type == "Flatten" ||
@@ -46,58 +53,29 @@ class Evaluator {
   }
 
  private:
-  const OnnxValue* value(size_t index) const {
-    if (index >= node_.reads.size() || node_.reads[index] < 0) return nullptr;
-    return &model_.values[static_cast<size_t>(node_.reads[index])];
-  }
-  const Numbers* operand(size_t index) const {
-    const OnnxValue* read = value(index);
-    return read != nullptr && read->numbers ? &*read->numbers : nullptr;
-  }
-  size_t rank(size_t index) const { return value(index)->type.dims.size(); }
-
-  // A position that may count from the end, held within 0 and `size`.
-  static int64_t within(int64_t position, int64_t size) {
-    if (position < 0) position = std::max(plus(position, size), int64_t{0});
-    return std::min(position, size);
-  }
-
-  const Numbers* attribute(const char* key) const {
-    const auto found = node_.attributes.integers.find(key);
-    return found == node_.attributes.integers.end() ? nullptr : &found->second;
-  }
+  const Numbers* operand(size_t index) const { return facts_.numbers(index); }
+  size_t rank(size_t index) const { return facts_.operand(index)->type.dims.size(); }
 
   std::optional<Numbers> constant() const {
     for (const char* key : {"value", "value_int", "value_ints"}) {
-      if (const Numbers* numbers = attribute(key)) return *numbers;
+      if (const Numbers* numbers = facts_.attribute(key)) return *numbers;
     }
     return std::nullopt;
   }
 
   std::optional<Numbers> filled() const {
-    const Numbers* number = attribute("value");
+    const Numbers* number = facts_.attribute("value");
     const OnnxType& type = model_.values[static_cast<size_t>(node_.makes[0])].type;
     if (number == nullptr || number->size() != 1 || !type.shaped) return std::nullopt;
     if (type.elements() > static_cast<double>(kMostNumbers)) return std::nullopt;
     return Numbers(static_cast<size_t>(type.elements()), (*number)[0]);
   }
 
-  std::optional<Numbers> shape() const {
-    const OnnxValue* read = value(0);
-    if (read == nullptr || !read->type.shaped) return std::nullopt;
-    const Numbers& dims = read->type.dims;
-    const auto count = static_cast<int64_t>(dims.size());
-    const int64_t begin = within(node_.attributes.integer("start", 0), count);
-    const int64_t end = within(node_.attributes.integer("end", count), count);
-    if (end <= begin) return Numbers{};
-    return Numbers(dims.begin() + begin, dims.begin() + end);
-  }
-
   std::optional<Numbers> size() const {
-    const OnnxValue* read = value(0);
-    if (read == nullptr || !read->type.shaped) return std::nullopt;
+    const Numbers* dims = facts_.dims(0);
+    if (dims == nullptr) return std::nullopt;
     int64_t all = 1;
-    for (const int64_t dim : read->type.dims) all = product(all, dim);
+    for (const int64_t dim : *dims) all = product(all, dim);
     return Numbers{all};
   }
 
@@ -107,21 +85,6 @@ class Evaluator {
       const Numbers* part = operand(i);
       if (part == nullptr || rank(i) != 1) return std::nullopt;
       all.insert(all.end(), part->begin(), part->end());
-      if (all.size() > kMostNumbers) return std::nullopt;
-    }
-    return all;
-  }
-
-  std::optional<Numbers> range() const {
-    for (size_t i = 0; i < 3; ++i) {
-      if (operand(i) == nullptr || operand(i)->size() != 1) return std::nullopt;
-    }
-    const int64_t step = (*operand(2))[0];
-    const int64_t end = (*operand(1))[0];
-    if (step == 0) return std::nullopt;
-    Numbers all;
-    for (int64_t at = (*operand(0))[0]; step > 0 ? at < end : at > end; at = plus(at, step)) {
-      all.push_back(at);
       if (all.size() > kMostNumbers) return std::nullopt;
     }
     return all;
@@ -149,7 +112,7 @@ class Evaluator {
       return node_.attributes.integer(key, fallback);
     };
     for (size_t i = 1; i < node_.reads.size(); ++i) {
-      if (value(i) != nullptr && (operand(i) == nullptr || operand(i)->size() != 1)) {
+      if (facts_.operand(i) != nullptr && (operand(i) == nullptr || operand(i)->size() != 1)) {
         return std::nullopt;
       }
     }
@@ -215,9 +178,35 @@ class Evaluator {
 
   const OnnxModel& model_;
   const OnnxNode& node_;
+  OnnxFacts facts_;
 };
 
 }  // namespace
+
+std::optional<std::vector<int64_t>> onnx_shape_of(const OnnxFacts& facts) {
+  const Numbers* dims = facts.dims(0);
+  if (dims == nullptr) return std::nullopt;
+  const auto count = static_cast<int64_t>(dims->size());
+  const int64_t begin = within(facts.integer("start", 0), count);
+  const int64_t end = within(facts.integer("end", count), count);
+  if (end <= begin) return Numbers{};
+  return Numbers(dims->begin() + begin, dims->begin() + end);
+}
+
+std::optional<std::vector<int64_t>> onnx_range_of(const OnnxFacts& facts) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (facts.numbers(i) == nullptr || facts.numbers(i)->size() != 1) return std::nullopt;
+  }
+  const int64_t step = (*facts.numbers(2))[0];
+  const int64_t end = (*facts.numbers(1))[0];
+  if (step == 0) return std::nullopt;
+  Numbers all;
+  for (int64_t at = (*facts.numbers(0))[0]; step > 0 ? at < end : at > end; at = plus(at, step)) {
+    all.push_back(at);
+    if (all.size() > kMostNumbers) return std::nullopt;
+  }
+  return all;
+}
 
 std::optional<std::vector<int64_t>> onnx_numbers(const OnnxModel& model, const OnnxNode& node) {
   return Evaluator(model, node).evaluate();

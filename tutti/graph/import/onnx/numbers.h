@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "tutti/graph/import/onnx/model.h"
+#include "tutti/graph/import/onnx/facts.h"
 
 namespace tutti {
 
@@ -17,6 +17,10 @@ inline constexpr size_t kMostNumbers = 4096;
 // The numbers of the node's first result, whose type is inferred already; none if they cannot be
 // worked out.
 std::optional<std::vector<int64_t>> onnx_numbers(const OnnxModel& model, const OnnxNode& node);
+
+// What Shape and Range make, before their types are known.
+std::optional<std::vector<int64_t>> onnx_shape_of(const OnnxFacts& facts);
+std::optional<std::vector<int64_t>> onnx_range_of(const OnnxFacts& facts);
 
 }  // namespace tutti
 
