@@ -69,8 +69,8 @@ def shapes_by_python(path, dims):
 def shapes_by_tutti(tutti, path, flags):
     graph = json.loads(subprocess.run([tutti, "graph", "convert", path, *flags], check=True,
                                       capture_output=True, text=True).stdout)
-    return {value["name"]: value.get("shape", []) for op in graph["ops"]
-            for value in op["outputs"] if "name" in value}
+    return {value.get("name", op["name"]): value.get("shape", []) for op in graph["ops"]
+            for value in op["outputs"]}
 
 
 def main():
