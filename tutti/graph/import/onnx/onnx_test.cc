@@ -102,9 +102,9 @@ TEST(Onnx, SaysWhereShapesCannotBeInferred) {
   const auto imported = load_small("good_no_stride");
   ASSERT_TRUE(imported) << imported.error().message;
   ASSERT_EQ(imported->warnings.size(), 2u);
-  EXPECT_NE(imported->warnings[0].find("flops of Conv, Gemm, Relu are not known"),
+  EXPECT_NE(imported->warnings[0].find("flops of Conv, Gemm, Relu, Softmax are not known"),
             std::string::npos);
-  EXPECT_NE(imported->warnings[1].find("shapes of 3 values could not be inferred, the first 'c'"),
+  EXPECT_NE(imported->warnings[1].find("shapes of 4 values could not be inferred, the first 'c'"),
             std::string::npos)
       << imported->warnings[1];
   // As large as the input, the largest that the convolution reads.
