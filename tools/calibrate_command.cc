@@ -34,7 +34,7 @@ struct CalibrateArguments {
   std::string machine_output;
   std::string state;
   std::vector<std::string> traces;
-  std::string ladder = "all";
+  std::string ladder = "kinds";
   std::string budget = "20s";
   std::optional<int64_t> runs;
   CommonOptions common;
@@ -118,8 +118,13 @@ Result<std::vector<Experiment>> experiments_of(const CalibrateArguments& argumen
   std::vector<const Graph*> sources;
   for (const auto& imported : graphs) sources.push_back(&imported->graph);
   const Graph rungs = ladder();
-  if (arguments.ladder == "all") sources.push_back(&rungs);
-  std::vector<Experiment> experiments = op_probes(machine, sources, can_run);
+  std::vector<std::string> kinds;  // none: all
+  for (const Graph* graph : sources) {
+    kinds.insert(kinds.end(), graph->op_kinds().begin(), graph->op_kinds().end());
+  }
+  if (arguments.ladder == "all") kinds.clear();
+  if (arguments.ladder != "none") sources.push_back(&rungs);
+  std::vector<Experiment> experiments = op_probes(machine, sources, can_run, kinds);
   for (Experiment& probe : route_probes(machine, can_run)) experiments.push_back(std::move(probe));
   for (const auto& imported : graphs) {
     Result<std::vector<Experiment>> whole =
@@ -177,8 +182,8 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   const auto count = static_cast<int64_t>(experiments->size());
   if (done->runs < 3 * count) {
     fmt::print(stderr,
-               "tutti: warning: {} of {} experiments were run, and three rounds of all are the "
-               "least for good figures; give a longer --budget, or go on with --state\n",
+               "tutti: warning: runs: {}; the {} experiments need three each at the least; give a "
+               "longer --budget, or go on with --state\n",
                done->runs, count);
   }
   state.runs = done->runs;

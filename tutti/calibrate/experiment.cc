@@ -14,11 +14,15 @@
 namespace tutti {
 namespace {
 
-// How often an op stands on each slot. The first on each slot may find it cold.
+// How often an op stands on each slot.
+constexpr int kMostCopies = 4;
 int copies_of(const OpWork& work) {
   const bool large = work.flops > 1e8 || work.read_bytes + work.written_bytes > 4e6;
-  return large ? 3 : 8;
+  return large ? 1 : kMostCopies;
 }
+
+// Of one probe on one device. A large op is a probe of its own.
+constexpr double kMostBytes = 64e6;
 
 ValueSpec spec_of(const Graph& graph, ValueId value) {
   const auto shape = graph.shape(value);
@@ -43,31 +47,60 @@ Residence on(const Machine& machine, DeviceId device) {
   return {.where = Residence::Where::device, .device = machine.device(device).name};
 }
 
-Experiment probe(const Machine& machine, const Graph& graph, OpId op, const CanRun& can_run) {
-  const std::string kind(graph.op_kind_name(op));
-  Experiment made{.what = kind + shape_text(graph, op), .graph = {}, .placement = {}};
-  GraphBuilder builder(made.what);
+// One op to be measured.
+struct Subject {
+  const Graph* graph;
+  OpId op;
+  OpWork work;
+};
+
+void add_copy(GraphBuilder& builder, const Machine& machine, DeviceId device,
+              const Subject& subject) {
+  const Graph& graph = *subject.graph;
   std::vector<std::pair<std::string, std::string>> attributes;
-  for (const auto& [key, value] : graph.attributes(op)) attributes.emplace_back(key, value);
+  for (const auto& [key, value] : graph.attributes(subject.op)) attributes.emplace_back(key, value);
   std::vector<ValueSpec> outputs;
-  for (const ValueId value : graph.outputs(op)) outputs.push_back(spec_of(graph, value));
-  const int copies = copies_of(work_of(graph, op));
-  for (const DeviceId device : machine.devices()) {
-    if (!can_run(kind, machine.device(device).kind)) continue;
-    for (int i = 0; i < copies * machine.device(device).slots; ++i) {
-      std::vector<ValueId> operands;
-      for (const ValueId value : graph.operands(op)) {
-        operands.push_back(
-            builder.add_input({.value = spec_of(graph, value), .residence = on(machine, device)}));
+  for (const ValueId value : graph.outputs(subject.op)) outputs.push_back(spec_of(graph, value));
+  std::vector<ValueId> operands;
+  for (const ValueId value : graph.operands(subject.op)) {
+    operands.push_back(
+        builder.add_input({.value = spec_of(graph, value), .residence = on(machine, device)}));
+  }
+  const std::string name = std::to_string(builder.op_count());
+  builder.add_op({.name = name,
+                  .kind = graph.op_kind_name(subject.op),
+                  .operands = operands,
+                  .outputs = outputs,
+                  .flops = graph.flops(subject.op),
+                  .attributes = attributes});
+}
+
+bool is_quick_on(const Device& device, const OpWork& work) {
+  const auto most = static_cast<double>(kLongestProbe.count()) / 1e9;
+  return (device.flops_per_s <= 0 || work.flops / device.flops_per_s <= most) &&
+         (device.bytes_per_s <= 0 ||
+          (work.read_bytes + work.written_bytes) / device.bytes_per_s <= most);
+}
+
+// Ops of one kind, so many copies of each for each slot, on every device that has time for them.
+// Those of one size stand apart, so that none finds the caches as its like left them.
+Experiment probe(const Machine& machine, std::span<const Subject> subjects, const CanRun& can_run) {
+  const std::string kind(subjects[0].graph->op_kind_name(subjects[0].op));
+  Experiment made{
+      .what = kind + shape_text(*subjects[0].graph, subjects[0].op), .graph = {}, .placement = {}};
+  if (subjects.size() > 1) made.what += fmt::format(" and {} more", subjects.size() - 1);
+  GraphBuilder builder(made.what);
+  for (const DeviceId id : machine.devices()) {
+    const Device& device = machine.device(id);
+    if (!can_run(kind, device.kind)) continue;
+    for (int i = 0; i < kMostCopies * device.slots; ++i) {
+      for (const Subject& subject : subjects) {
+        if (i >= copies_of(subject.work) * device.slots || !is_quick_on(device, subject.work)) {
+          continue;
+        }
+        add_copy(builder, machine, id, subject);
+        made.placement.push_back(id);
       }
-      const std::string name = fmt::format("{}.{}", machine.device(device).name, i);
-      builder.add_op({.name = name,
-                      .kind = kind,
-                      .operands = operands,
-                      .outputs = outputs,
-                      .flops = graph.flops(op),
-                      .attributes = attributes});
-      made.placement.push_back(device);
     }
   }
   made.graph = std::move(builder).build().value();
@@ -108,17 +141,36 @@ Experiment route_probe(const Machine& machine, MemoryId from, DeviceId to, int64
 }  // namespace
 
 std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph* const> graphs,
-                                  const CanRun& can_run) {
-  std::map<std::pair<std::string, OpWork>, std::pair<const Graph*, OpId>> examples;
+                                  const CanRun& can_run, const std::vector<std::string>& kinds) {
+  std::map<std::string, std::map<OpWork, Subject>> by_kind;
   for (const Graph* graph : graphs) {
     for (const OpId op : graph->ops()) {
-      examples.try_emplace({std::string(graph->op_kind_name(op)), work_of(*graph, op)}, graph, op);
+      const std::string kind(graph->op_kind_name(op));
+      if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) continue;
+      const OpWork work = work_of(*graph, op);
+      by_kind[kind].try_emplace(work, Subject{graph, op, work});
     }
   }
   std::vector<Experiment> probes;
-  for (const auto& [key, example] : examples) {
-    Experiment made = probe(machine, *example.first, example.second, can_run);
+  const auto take = [&](std::vector<Subject>& subjects) {
+    if (subjects.empty()) return;
+    Experiment made = probe(machine, subjects, can_run);
     if (!made.placement.empty()) probes.push_back(std::move(made));
+    subjects.clear();
+  };
+  for (const auto& [kind, works] : by_kind) {
+    std::vector<Subject> subjects;
+    double bytes = 0;
+    for (const auto& [work, subject] : works) {
+      const double more = copies_of(work) * (work.read_bytes + work.written_bytes);
+      if (bytes + more > kMostBytes) {
+        take(subjects);
+        bytes = 0;
+      }
+      bytes += more;
+      subjects.push_back(subject);
+    }
+    take(subjects);
   }
   return probes;
 }

@@ -12,12 +12,14 @@
 #ifndef TUTTI_CALIBRATE_EXPERIMENT_H_
 #define TUTTI_CALIBRATE_EXPERIMENT_H_
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tutti/base/time.h"
 #include "tutti/graph/graph.h"
 #include "tutti/machine/machine.h"
 
@@ -32,12 +34,17 @@ struct Experiment {
 // Whether a kind of op can be run on a kind of device.
 using CanRun = std::function<bool(std::string_view kind, std::string_view device_kind)>;
 
-// Ops of every kind that tutti knows, each in several sizes, with no edges between them.
+// Ops of every kind that tutti knows, each in several sizes, with no edges between them. The
+// largest are for fast devices.
 Graph ladder();
 
-// A probe for each work among the ops of the graphs, in order of kind and work.
+// Probes that together have each work among the ops of the graphs, in order of kind and work; of
+// `kinds` alone unless that is empty. What would take a device longer than kLongestProbe by its
+// rates is left out there.
+inline constexpr Duration kLongestProbe = std::chrono::milliseconds(60);
 std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph* const> graphs,
-                                  const CanRun& can_run);
+                                  const CanRun& can_run,
+                                  const std::vector<std::string>& kinds = {});
 
 // Probes of several sizes for routes that together go over every hop.
 std::vector<Experiment> route_probes(const Machine& machine, const CanRun& can_run);

@@ -11,8 +11,8 @@
 namespace tutti {
 namespace {
 
-// A single sample may be the one that an interrupt fell into.
-constexpr int64_t kLeastCount = 3;
+// A single run may be the one that an interrupt fell into.
+constexpr int64_t kLeastRuns = 3;
 // Smaller changes are followed, but are no news.
 constexpr double kLeastNews = 0.05;
 
@@ -27,7 +27,7 @@ MeasuredPoint point_of(const OpWork& work, const Posterior& posterior) {
   return {.work = work,
           .time_ns = std::clamp(estimate.mean_ns, 1e-3, static_cast<double>(kLongestTimeNs)),
           .spread = std::min(estimate.spread, 10.0),
-          .count = static_cast<double>(std::min<int64_t>(posterior.count(), Posterior::kKept))};
+          .count = static_cast<double>(posterior.runs_kept())};
 }
 
 NoiseSpec log_normal(double spread) {
@@ -40,17 +40,17 @@ NoiseSpec log_normal(double spread) {
 std::string to_text(const Drift& drift) {
   const bool slower = drift.ratio >= 1;
   return fmt::format(
-      "{} got {:.2g} times {} in run {}{}",
+      "{} got {:.3g} times {} in run {}{}",
       drift.kind.empty() ? "the hop over " + drift.where : drift.kind + " on " + drift.where,
       slower ? drift.ratio : 1 / drift.ratio, slower ? "slower" : "quicker", drift.run,
       drift.when.empty() ? "" : " (" + drift.when + ")");
 }
 
-void Knowledge::add(CellKey key, double ns, const std::string& when) {
+void Knowledge::add(const CellKey& key, const std::vector<double>& ns, const std::string& when) {
   auto cell = cells_.find(key);
   if (cell == cells_.end()) {
     if (cells_.size() >= kMostCells) return;
-    cell = cells_.emplace(std::move(key), Posterior{}).first;
+    cell = cells_.emplace(key, Posterior{}).first;
   }
   const std::optional<Change> change = cell->second.add(ns);
   if (!change || std::abs(std::log(change->ratio)) < kLeastNews) return;
@@ -64,6 +64,7 @@ void Knowledge::add(CellKey key, double ns, const std::string& when) {
                        .ratio = change->ratio,
                        .run = runs_,
                        .when = when});
+    if (drifts_.size() > kMostDrifts) drifts_.erase(drifts_.begin());
     return;
   }
   same->ratio =
@@ -74,18 +75,20 @@ void Knowledge::add(CellKey key, double ns, const std::string& when) {
 void Knowledge::learn(const Problem& problem, const Trace& trace, const std::string& when) {
   ++runs_;
   const Observed observed = observe(problem, trace);
+  std::map<CellKey, std::vector<double>> found;
   for (const ObservedOp& op : observed.ops) {
-    add({.kind = std::string(problem.graph.op_kind_name(op.op)),
-         .where = problem.machine.device(op.device).kind,
-         .work = work_of(problem.graph, op.op)},
-        op.ns, when);
+    found[{.kind = std::string(problem.graph.op_kind_name(op.op)),
+           .where = problem.machine.device(op.device).kind,
+           .work = work_of(problem.graph, op.op)}]
+        .push_back(op.ns);
   }
   for (const ObservedHop& hop : observed.hops) {
-    add({.kind = "",
-         .where = hop_name(problem.machine, *hop.hop),
-         .work = {.read_bytes = static_cast<double>(hop.bytes)}},
-        hop.ns, when);
+    found[{.kind = "",
+           .where = hop_name(problem.machine, *hop.hop),
+           .work = {.read_bytes = static_cast<double>(hop.bytes)}}]
+        .push_back(hop.ns);
   }
+  for (const auto& [key, ns] : found) add(key, ns, when);
 }
 
 void Knowledge::note_graph(const Graph& graph) {
@@ -103,13 +106,13 @@ std::vector<MeasuredPoint> Knowledge::points(const std::string& kind,
   for (auto cell = begin;
        cell != cells_.end() && cell->first.kind == kind && cell->first.where == where; ++cell) {
     chosen.push_back(&*cell);
-    most = std::max(most, cell->second.count());
+    most = std::max(most, cell->second.runs_kept());
   }
-  const int64_t least = std::min(most, kLeastCount);
-  std::erase_if(chosen, [&](const auto* cell) { return cell->second.count() < least; });
+  const int64_t least = std::min(most, kLeastRuns);
+  std::erase_if(chosen, [&](const auto* cell) { return cell->second.runs_kept() < least; });
   // Where there are too many, those that were seen most often.
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto* a, const auto* b) {
-    return a->second.count() > b->second.count();
+    return a->second.runs() > b->second.runs();
   });
   chosen.resize(std::min(chosen.size(), kMostPoints));
   std::sort(chosen.begin(), chosen.end(),

@@ -38,8 +38,9 @@ struct Drift {
 
 class Knowledge {
  public:
-  // More sizes than that are passed over.
+  // More sizes than that are passed over, and only the latest drifts are kept.
   static constexpr size_t kMostCells = 8192;
+  static constexpr size_t kMostDrifts = 64;
 
   // Takes in a run. `when` is for sentences about drift: a date, or the name of a file.
   void learn(const Problem& problem, const Trace& trace, const std::string& when);
@@ -52,7 +53,7 @@ class Knowledge {
   int64_t runs() const { return runs_; }
   bool empty() const { return cells_.empty(); }
 
-  // Only what was seen at least twice before counts, unless a kind has nothing better. The noise of
+  // Only what at least three runs have seen counts, unless a kind has nothing better. The noise of
   // run times without points, and of transfers, is the median of what was measured.
   CostSpec costs(const Machine& machine) const;
 
@@ -70,7 +71,7 @@ class Knowledge {
   static Knowledge from(State state);
 
  private:
-  void add(CellKey key, double ns, const std::string& when);
+  void add(const CellKey& key, const std::vector<double>& ns, const std::string& when);
   std::vector<MeasuredPoint> points(const std::string& kind, const std::string& where) const;
 
   std::map<CellKey, Posterior> cells_;

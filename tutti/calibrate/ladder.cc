@@ -81,6 +81,8 @@ void add_products(LadderBuilder& ladder, int64_t n) {
   ladder.add("matmul", {{n, 32}, {32, n}});
   ladder.add("matmul", {{32, n}, {n, 32}});
   ladder.add("matmul", {{n, n}, {n, 32}});
+  ladder.add("matmul", {{n, n}, {n, n / 2}});
+  ladder.add("matmul", {{n, n / 2}, {n / 2, n}});
   ladder.add("potrf", {{n, n}});
   ladder.add("trsm", {{n, n}, {n, n}});
   ladder.add("syrk", {{n, n}, {n, n}});
@@ -95,7 +97,7 @@ Graph ladder() {
     add_element_wise(ladder, n);
     add_layouts(ladder, n);
   }
-  for (const int64_t n : {16, 64, 128, 256, 512, 1024}) add_products(ladder, n);
+  for (const int64_t n : {16, 64, 128, 256, 512, 1024, 2048, 4096}) add_products(ladder, n);
   return std::move(ladder).build();
 }
 

@@ -24,9 +24,11 @@ constexpr double kCut = 2.5;
 constexpr double kAllowed = 1;
 constexpr double kAlarm = 9;
 constexpr double kLeastScale = 0.03;
-constexpr size_t kLeastKnown = 8;    // samples before anything can be found to have changed
-constexpr size_t kLeastChanged = 3;  // the fewest samples that can be a change
-constexpr double kFar = 8;           // scales away: an outlier
+constexpr int64_t kLeastKnown = 8;    // runs before anything can be found to have changed
+constexpr int64_t kLeastChanged = 3;  // the fewest runs that can be a change
+constexpr double kDelayed = 5;        // scales above the location: late
+constexpr double kMostDelay = 10;     // times the location
+constexpr double kFar = 8;            // scales away: an outlier
 
 double weight(double residual) {
   return (kFreedom + 1) / (kFreedom + residual * residual);
@@ -39,15 +41,40 @@ double median_of(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+using Samples = std::span<const Posterior::Sample>;
+
+std::vector<double> logs_of(Samples samples) {
+  std::vector<double> logs;
+  logs.reserve(samples.size());
+  for (const Posterior::Sample& sample : samples) logs.push_back(sample.log);
+  return logs;
+}
+
+int64_t runs_in(Samples samples) {
+  int64_t runs = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    runs += i == 0 || samples[i].run != samples[i - 1].run ? 1 : 0;
+  }
+  return runs;
+}
+
+double log_of_mean(std::span<const double> logs) {
+  if (logs.size() == 1) return logs[0];
+  double sum = 0;
+  for (const double log : logs) sum += std::exp(log - logs[0]);
+  return logs[0] + std::log(sum / static_cast<double>(logs.size()));
+}
+
 struct Fit {
   double location = 0;
   double scale = 0;
 };
 
 // The mode of the posterior, by expectation and maximisation from the median.
-Fit fit(std::span<const double> logs) {
+Fit fit(Samples samples) {
+  const std::vector<double> logs = logs_of(samples);
   const auto count = static_cast<double>(logs.size());
-  Fit found{.location = median_of({logs.begin(), logs.end()})};
+  Fit found{.location = median_of(logs)};
   std::vector<double> distances;
   distances.reserve(logs.size());
   for (const double log : logs) distances.push_back(std::abs(log - found.location));
@@ -78,21 +105,42 @@ Fit fit(std::span<const double> logs) {
 
 }  // namespace
 
-Posterior::Estimate estimate_of(std::span<const double> logs) {
-  TUTTI_CHECK(!logs.empty());
-  const Fit found = fit(logs);
-  const auto count = static_cast<double>(logs.size());
+namespace {
+
+// What delays add to the mean, as a share of it: samples far above the location, which have no
+// weight. Those of one run are an accident and add nothing; of several runs each beyond the first
+// counts, none as more than kMostDelay.
+double added_by_delays(Samples samples, const Fit& found) {
+  double sum = 0;
+  int64_t last_run = -1;
+  double runs = 0;
+  for (const Posterior::Sample& sample : samples) {
+    if (sample.log - found.location < kDelayed * found.scale) continue;
+    sum += std::min(std::expm1(sample.log - found.location), kMostDelay);
+    if (sample.run != last_run) ++runs;
+    last_run = sample.run;
+  }
+  return runs < 2 ? 0 : (runs - 1) / runs * sum / static_cast<double>(samples.size());
+}
+
+}  // namespace
+
+Posterior::Estimate Posterior::estimate() const {
+  const Samples samples(state_.samples);
+  TUTTI_CHECK(!samples.empty());
+  const Fit found = fit(samples);
+  const auto runs = static_cast<double>(runs_in(samples));
   double mass = 0;
   double sum = 0;
-  for (const double log : logs) {
-    const double w = weight((log - found.location) / found.scale);
+  for (const Sample& sample : samples) {
+    const double w = weight((sample.log - found.location) / found.scale);
     mass += w;
-    sum += w * std::exp(log - found.location);
+    sum += w * std::exp(sample.log - found.location);
   }
   return {.location = found.location,
-          .standard_error = found.scale * std::sqrt(kErrorFactor / count),
-          .freedom = count - 1 + kPriorCount,
-          .mean_ns = std::exp(found.location) * sum / mass,
+          .standard_error = found.scale * std::sqrt(kErrorFactor / runs),
+          .freedom = runs - 1 + kPriorCount,
+          .mean_ns = std::exp(found.location) * sum / mass * (1 + added_by_delays(samples, found)),
           .spread = found.scale * std::sqrt(kFreedom / (kFreedom - 2))};
 }
 
@@ -101,93 +149,103 @@ Posterior::Estimate::Interval Posterior::Estimate::interval(double probability) 
   return {std::exp(location - half), std::exp(location + half)};
 }
 
-Posterior::Estimate Posterior::estimate() const {
-  return estimate_of(logs_);
+int64_t Posterior::runs_kept() const {
+  return runs_in(state_.samples);
 }
 
-std::optional<Change> Posterior::add(double ns) {
-  TUTTI_CHECK(ns > 0);
-  const double log = std::log(ns);
-  ++count_;
-  const bool changed = watch(log);
-  logs_.push_back(log);
+std::optional<Change> Posterior::add(std::span<const double> ns) {
+  TUTTI_CHECK(!ns.empty());
+  std::vector<double> logs;
+  for (const double time : ns) {
+    TUTTI_CHECK(time > 0);
+    logs.push_back(std::log(time));
+  }
+  state_.count += static_cast<int64_t>(logs.size());
+  const bool changed = watch(logs);
+  std::sort(logs.begin(), logs.end());
+  const size_t taken = std::min(logs.size(), kOfOneRun);
+  for (size_t i = 0; i < taken; ++i) {
+    const size_t begin = i * logs.size() / taken;
+    const size_t end = (i + 1) * logs.size() / taken;
+    state_.samples.push_back(
+        {log_of_mean(std::span(logs).subspan(begin, end - begin)), state_.runs});
+  }
+  ++state_.runs;
   std::optional<Change> change;
   if (changed) change = begin_anew();
-  if (logs_.size() > kKept) logs_.erase(logs_.begin());
+  auto& samples = state_.samples;
+  if (samples.size() > kKept) {
+    samples.erase(samples.begin(), samples.end() - static_cast<long>(kKept));
+  }
   return change;
+}
+
+size_t Posterior::older_than(int64_t runs) const {
+  size_t count = state_.samples.size();
+  while (count > 0 && state_.samples[count - 1].run >= state_.runs - runs) --count;
+  return count;
 }
 
 // Residuals are against the samples from before the sums left 0: those since then may be of the
 // changed duration, and must not soften it.
-bool Posterior::watch(double log) {
-  const auto since = static_cast<size_t>(std::max(rising_, falling_));
-  if (logs_.size() < kLeastKnown + since) {
+bool Posterior::watch(std::span<const double> logs) {
+  const Samples known =
+      Samples(state_.samples).first(older_than(std::max(state_.rising, state_.falling)));
+  if (runs_in(known) < kLeastKnown) {
     // Too little is known, or the sums have been up for so long that nothing older is left.
-    rise_ = fall_ = 0;
-    rising_ = falling_ = 0;
+    state_.rise = state_.fall = 0;
+    state_.rising = state_.falling = 0;
     return false;
   }
-  const std::span<const double> known(logs_.data(), logs_.size() - since);
   const Fit expected = fit(known);
-  const double error = expected.scale * std::sqrt(kErrorFactor / static_cast<double>(known.size()));
+  const double error =
+      expected.scale * std::sqrt(kErrorFactor / static_cast<double>(runs_in(known)));
   const double scale = std::max(std::hypot(expected.scale, error), kLeastScale);
-  const double residual = (log - expected.location) / scale;
-  outliers_ += std::abs(residual) > kFar ? 1 : 0;
+  for (const double log : logs) {
+    state_.outliers += std::abs(log - expected.location) > kFar * scale ? 1 : 0;
+  }
+  const double residual = (median_of({logs.begin(), logs.end()}) - expected.location) / scale;
   const double cut = std::clamp(residual, -kCut, kCut);
-  rise_ = std::max(0.0, rise_ + cut - kAllowed);
-  fall_ = std::max(0.0, fall_ - cut - kAllowed);
-  rising_ = rise_ > 0 ? rising_ + 1 : 0;
-  falling_ = fall_ > 0 ? falling_ + 1 : 0;
-  return std::max(rise_, fall_) >= kAlarm;
+  state_.rise = std::max(0.0, state_.rise + cut - kAllowed);
+  state_.fall = std::max(0.0, state_.fall - cut - kAllowed);
+  state_.rising = state_.rise > 0 ? state_.rising + 1 : 0;
+  state_.falling = state_.fall > 0 ? state_.falling + 1 : 0;
+  return std::max(state_.rise, state_.fall) >= kAlarm;
 }
 
-// What was before the change is history. The sum may have left 0 some samples before it: the change
-// is where the samples since then fall apart best into those near the old location and the rest.
+// What was before the change is history. The sum may have left 0 some runs before it: the change is
+// where the runs since then fall apart best into those near the old location and the rest.
 Change Posterior::begin_anew() {
-  const std::span<const double> all(logs_);
-  const auto window = static_cast<size_t>(rise_ > fall_ ? rising_ : falling_);
-  const double before = fit(all.first(all.size() - window)).location;
-  size_t kept = window;
+  const Samples all(state_.samples);
+  const int64_t window = state_.rise > state_.fall ? state_.rising : state_.falling;
+  const double before = fit(all.first(older_than(window))).location;
+  int64_t kept = window;
   double least = std::numeric_limits<double>::infinity();
-  double old = 0;  // how far those that are put down to the old location are from it
-  for (size_t some = window; some >= kLeastChanged; --some) {
-    const auto rest = all.last(some);
-    const double about = median_of({rest.begin(), rest.end()});
-    double distance = old;
-    for (const double log : rest) distance += std::abs(log - about);
+  for (int64_t some = window; some >= kLeastChanged; --some) {
+    double distance = 0;
+    for (size_t i = older_than(window); i < older_than(some); ++i) {
+      distance += std::abs(all[i].log - before);
+    }
+    const Samples rest = all.subspan(older_than(some));
+    const double about = median_of(logs_of(rest));
+    for (const Sample& sample : rest) distance += std::abs(sample.log - about);
     if (distance < least) {
       least = distance;
       kept = some;
     }
-    old += std::abs(rest[0] - before);
   }
-  const Change change{.ratio = std::exp(fit(all.last(kept)).location - before),
-                      .since = count_ - static_cast<int64_t>(kept)};
-  logs_.erase(logs_.begin(), logs_.end() - static_cast<long>(kept));
-  rise_ = fall_ = 0;
-  rising_ = falling_ = 0;
+  const size_t history = older_than(kept);
+  const Change change{.ratio = std::exp(fit(all.subspan(history)).location - before),
+                      .since = state_.runs - kept};
+  state_.samples.erase(state_.samples.begin(), state_.samples.begin() + static_cast<long>(history));
+  state_.rise = state_.fall = 0;
+  state_.rising = state_.falling = 0;
   return change;
-}
-
-Posterior::State Posterior::state() const {
-  return {.logs = logs_,
-          .count = count_,
-          .outliers = outliers_,
-          .rise = rise_,
-          .fall = fall_,
-          .rising = rising_,
-          .falling = falling_};
 }
 
 Posterior Posterior::from(State state) {
   Posterior posterior;
-  posterior.logs_ = std::move(state.logs);
-  posterior.count_ = state.count;
-  posterior.outliers_ = state.outliers;
-  posterior.rise_ = state.rise;
-  posterior.fall_ = state.fall;
-  posterior.rising_ = state.rising;
-  posterior.falling_ = state.falling;
+  posterior.state_ = std::move(state);
   return posterior;
 }
 

@@ -2,14 +2,17 @@
 // and whether it has changed.
 //
 // The logarithm of time is taken to be Student's t around a location (4 degrees of freedom; Lange,
-// Little, Taylor; JASA 1989), so that a sample far away has next to no weight: one run that took
-// 500 times as long neither moves the estimate nor makes anybody forget what came before. A change
-// that stays is another matter. It is found by the two-sided cumulative sum of residuals (Page;
-// Biometrika 1954), each cut so that no single sample can cause an alarm; the posterior then goes
-// on from the samples since the change, and says that it did. A steady duration is taken for a
-// changed one less than once in 50,000 samples.
+// Little, Taylor; JASA 1989), so that a sample far away has next to no weight: one that took 500
+// times as long neither moves the estimate nor makes anybody forget what came before. What is late
+// again and again, in one run and another, is part of the mean.
 //
-// Keeps the latest kKept samples.
+// Samples of one run meet the same weather, so they count as one observation: of many, the means of
+// their four quarters are kept, and it is runs that make an estimate sure.
+//
+// A change that stays is another matter. It is found by the two-sided cumulative sum of residuals
+// of runs (Page; Biometrika 1954), each cut so that no single run can cause an alarm; the posterior
+// then goes on from the runs since the change, and says that it did. A steady duration is taken for
+// a changed one less than once in 50,000 runs.
 
 #ifndef TUTTI_CALIBRATE_POSTERIOR_H_
 #define TUTTI_CALIBRATE_POSTERIOR_H_
@@ -24,19 +27,20 @@ namespace tutti {
 // A duration changed for good.
 struct Change {
   double ratio = 1;   // the new time over the old
-  int64_t since = 0;  // how many samples came before it
+  int64_t since = 0;  // how many runs came before it
 };
 
 class Posterior {
  public:
-  static constexpr size_t kKept = 64;
+  static constexpr size_t kKept = 128;    // the latest samples
+  static constexpr size_t kOfOneRun = 4;  // of these at most
 
   struct Estimate {
     double location = 0;        // of the logarithm of nanoseconds
     double standard_error = 0;  // of the location
     double freedom = 1;         // of the location's own Student's t
-    double mean_ns = 0;         // of the samples, by their weights
-    double spread = 0;          // standard deviation of the logarithm: of one run, over the mean
+    double mean_ns = 0;         // of the samples by their weights, and what delays add to it
+    double spread = 0;          // standard deviation of the logarithm: of one sample, over the mean
 
     struct Interval {
       double least_ns;
@@ -46,43 +50,44 @@ class Posterior {
     Interval interval(double probability) const;
   };
 
-  // Requires a time above 0. Says if this sample makes it certain that the duration has changed.
-  std::optional<Change> add(double ns);
+  // Takes in what a run took, once or several times: at least one time, all above 0. Says if it
+  // makes certain that the duration has changed.
+  std::optional<Change> add(std::span<const double> ns);
 
-  // Requires a sample.
+  // Requires a run.
   Estimate estimate() const;
-  int64_t count() const { return count_; }        // ever
-  int64_t outliers() const { return outliers_; }  // of them, far from what was expected
+  int64_t count() const { return state_.count; }        // samples ever
+  int64_t outliers() const { return state_.outliers; }  // of them, far from what was expected
+  int64_t runs() const { return state_.runs; }          // ever
+  int64_t runs_kept() const;                            // those that the estimate is of
 
+  struct Sample {
+    double log = 0;   // of nanoseconds
+    int64_t run = 0;  // counted from 0
+  };
   // All there is, to be kept in a file.
   struct State {
-    std::vector<double> logs{};  // the latest samples, oldest first
+    std::vector<Sample> samples{};  // oldest first
+    int64_t runs = 0;
     int64_t count = 0;
     int64_t outliers = 0;
-    double rise = 0;  // the two sums, and for how many samples each has been above 0
+    double rise = 0;  // the two sums, and for how many runs each has been above 0
     double fall = 0;
     int64_t rising = 0;
     int64_t falling = 0;
   };
-  State state() const;
+  const State& state() const { return state_; }
   static Posterior from(State state);
 
  private:
-  // True if the latest sample, which is not kept yet, rings the alarm.
-  bool watch(double log);
+  // How many of the kept samples are from before the latest `runs` runs.
+  size_t older_than(int64_t runs) const;
+  // True if the run, which is not kept yet, rings the alarm.
+  bool watch(std::span<const double> logs);
   Change begin_anew();
 
-  std::vector<double> logs_;
-  int64_t count_ = 0;
-  int64_t outliers_ = 0;
-  double rise_ = 0;
-  double fall_ = 0;
-  int64_t rising_ = 0;
-  int64_t falling_ = 0;
+  State state_;
 };
-
-// The estimate from samples of the logarithm of time; at least one.
-Posterior::Estimate estimate_of(std::span<const double> logs);
 
 }  // namespace tutti
 

@@ -27,16 +27,37 @@ uint64_t fingerprint_in(const std::string& text, Fields& fields) {
 }
 
 void write_cell(JsonWriter& json, const CellKey& key, const Posterior& posterior) {
-  const Posterior::State state = posterior.state();
+  const Posterior::State& state = posterior.state();
   json.open_object().field("kind", key.kind).field("where", key.where);
   json.field("variant", key.work.variant).field("flops", key.work.flops);
   json.field("read_bytes", key.work.read_bytes).field("written_bytes", key.work.written_bytes);
-  json.field("count", state.count).field("outliers", state.outliers);
+  json.field("runs", state.runs).field("count", state.count).field("outliers", state.outliers);
   json.field("rise", state.rise).field("fall", state.fall).field("rising", state.rising);
   json.field("falling", state.falling);
-  json.key("logs").open_list();
-  for (const double log : state.logs) json.value(log);
+  json.key("samples").open_list();
+  for (const Posterior::Sample& sample : state.samples) {
+    json.open_list().value(sample.run).value(sample.log).close_list();
+  }
   json.close_list().close_object();
+}
+
+void read_samples(Fields& fields, Posterior::State& state) {
+  for (const Document& item : fields.items("samples")) {
+    if (item.kind != Document::Kind::array || item.items.size() != 2) {
+      return fields.fail_at(item, "\"samples\" must be a list of [run, logarithm of time]");
+    }
+    const auto run = fields.as_integer(item.items[0], "run", {.most = state.runs - 1});
+    const auto log =
+        fields.as_number(item.items[1], "logarithm", {.least = -kMostLog, .most = kMostLog});
+    if (!run || !log) return;
+    if (!state.samples.empty() && state.samples.back().run > *run) {
+      return fields.fail_at(item, "the runs of \"samples\" must ascend");
+    }
+    state.samples.push_back({*log, *run});
+  }
+  if (state.samples.empty() || state.samples.size() > Posterior::kKept) {
+    fields.fail(fmt::format("a cell must hold 1 to {} samples", Posterior::kKept));
+  }
 }
 
 void read_cell(const Document& item, Fields& above, const std::string& file,
@@ -50,20 +71,15 @@ void read_cell(const Document& item, Fields& above, const std::string& file,
   key.work.read_bytes = fields.number("read_bytes", {.most = kMostWork});
   key.work.written_bytes = fields.number("written_bytes", {.most = kMostWork});
   Posterior::State state;
-  for (const Document& log : fields.items("logs")) {
-    state.logs.push_back(
-        fields.as_number(log, "logs", {.least = -kMostLog, .most = kMostLog}).value_or(0));
-  }
-  const auto kept = static_cast<int64_t>(state.logs.size());
-  if (kept < 1 || state.logs.size() > Posterior::kKept) {
-    fields.fail(fmt::format("\"logs\" must hold 1 to {} samples", Posterior::kKept));
-  }
+  state.runs = fields.integer("runs", {.least = 1});
+  read_samples(fields, state);
+  const auto kept = static_cast<int64_t>(state.samples.size());
   state.count = fields.integer("count", {.least = kept});
   state.outliers = fields.integer("outliers", {.most = state.count});
   state.rise = fields.number("rise", {.most = 100});
   state.fall = fields.number("fall", {.most = 100});
-  state.rising = fields.integer("rising", {.most = kept});
-  state.falling = fields.integer("falling", {.most = kept});
+  state.rising = fields.integer("rising", {.most = state.runs});
+  state.falling = fields.integer("falling", {.most = state.runs});
   if (fields.good() && !cells.emplace(key, Posterior::from(std::move(state))).second) {
     fields.fail("the cell stands twice");
   }

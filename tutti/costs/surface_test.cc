@@ -45,6 +45,15 @@ TEST(OpWork, KnowsWhatIsReadAndWrittenAndInWhichWay) {
   EXPECT_EQ(found.variant, "axis=1 causal");
 }
 
+TEST(OpWork, OfAProductIsTheSameWhetherItsIndicesAreSpeltOut) {
+  const Graph graph = graph_from(
+      R"("inputs":[{"name":"x","bytes":100}],
+         "ops":[{"name":"a","kind":"matmul","operands":["x","x"],"flops":7},
+                {"name":"b","kind":"matmul","operands":["x","x"],"flops":7,
+                 "attributes":{"einsum":"ik,kj->ij"}}])");
+  EXPECT_EQ(work_of(graph, OpId{0}), work_of(graph, OpId{1}));
+}
+
 TEST(WorkLaw, FindsOverheadAndRates) {
   // 500 ns + flops / 2 per ns + 3 bytes of every 2 / 6 per ns.
   std::vector<MeasuredPoint> points;

@@ -45,7 +45,9 @@ OpWork work_of(const Graph& graph, OpId op) {
   if (kind == "slice" || kind == "embedding" || kind == "last_token") {
     work.read_bytes = std::min(work.read_bytes, work.written_bytes);
   }
+  bool has_einsum = false;
   for (const auto& [key, value] : graph.attributes(op)) {
+    has_einsum = has_einsum || key == "einsum";
     if (key == "einsum") append(work.variant, "einsum=" + canonical_einsum(value));
     if (key == "axis" || key == "permutation") {
       append(work.variant, std::string(key) + "=" + std::string(value));
@@ -53,6 +55,7 @@ OpWork work_of(const Graph& graph, OpId op) {
     // A causal softmax leaves out what lies ahead; from which row on does not change the way.
     if (key == "first_row" && kind == "softmax") append(work.variant, "causal");
   }
+  if (kind == "matmul" && !has_einsum) append(work.variant, "einsum=ab,bc->ac");  // its default
   if (!graph.outputs(op).empty()) {
     const DType dtype = graph.dtype(graph.outputs(op).front());
     if (dtype != DType::unknown && dtype != DType::f32) append(work.variant, to_text(dtype));
