@@ -14,6 +14,8 @@ constexpr double kFreedom = 4;
 // Before there are samples: as if one had been this far away.
 constexpr double kPriorCount = 1;
 constexpr double kPriorScale = 0.05;
+// Median distances from the median; of Student's t it is 1.35.
+constexpr double kMostScale = 3;
 // Fisher's information about the location is 1 / (scale^2 times this) for each sample.
 constexpr double kErrorFactor = (kFreedom + 3) / (kFreedom + 1);
 
@@ -28,6 +30,7 @@ constexpr int64_t kLeastKnown = 8;    // runs before anything can be found to ha
 constexpr int64_t kLeastChanged = 3;  // the fewest runs that can be a change
 constexpr double kDelayed = 5;        // scales above the location: late
 constexpr double kMostDelay = 10;     // times the location
+constexpr double kRecurs = 3;         // late runs: it will come again
 constexpr double kFar = 8;            // scales away: an outlier
 
 double weight(double residual) {
@@ -70,7 +73,9 @@ struct Fit {
   double scale = 0;
 };
 
-// The mode of the posterior, by expectation and maximisation from the median.
+// The mode of the posterior, by expectation and maximisation from the median. Of two to five
+// samples one far away would widen the scale until it has a weight again: the scale is held near
+// the median distance.
 Fit fit(Samples samples) {
   const std::vector<double> logs = logs_of(samples);
   const auto count = static_cast<double>(logs.size());
@@ -78,7 +83,9 @@ Fit fit(Samples samples) {
   std::vector<double> distances;
   distances.reserve(logs.size());
   for (const double log : logs) distances.push_back(std::abs(log - found.location));
-  found.scale = std::max(median_of(distances), kPriorScale / 4);
+  const double distance = median_of(std::move(distances));
+  found.scale = std::max(distance, kPriorScale / 4);
+  const double most_scale = std::max(kMostScale * distance, kPriorScale);
   std::vector<double> weights(logs.size());
   for (int round = 0; round < 100; ++round) {
     double mass = 0;
@@ -94,7 +101,7 @@ Fit fit(Samples samples) {
       squares += weights[i] * (logs[i] - location) * (logs[i] - location);
     }
     // One sample less: the location was chosen to be near them.
-    const double scale = std::sqrt(squares / (count - 1 + kPriorCount));
+    const double scale = std::min(std::sqrt(squares / (count - 1 + kPriorCount)), most_scale);
     const bool settled = std::abs(location - found.location) < 1e-9 * scale &&
                          std::abs(scale - found.scale) < 1e-9 * scale;
     found = {location, scale};
@@ -107,20 +114,41 @@ Fit fit(Samples samples) {
 
 namespace {
 
-// What delays add to the mean, as a share of it: samples far above the location, which have no
-// weight. Those of one run are an accident and add nothing; of several runs each beyond the first
-// counts, none as more than kMostDelay.
-double added_by_delays(Samples samples, const Fit& found) {
-  double sum = 0;
-  int64_t last_run = -1;
-  double runs = 0;
-  for (const Posterior::Sample& sample : samples) {
-    if (sample.log - found.location < kDelayed * found.scale) continue;
-    sum += std::min(std::expm1(sample.log - found.location), kMostDelay);
-    if (sample.run != last_run) ++runs;
-    last_run = sample.run;
+// One sample for each run: its mean.
+std::vector<Posterior::Sample> run_means(Samples samples) {
+  std::vector<Posterior::Sample> means;
+  for (size_t begin = 0; begin < samples.size();) {
+    size_t end = begin;
+    while (end < samples.size() && samples[end].run == samples[begin].run) ++end;
+    means.push_back(
+        {log_of_mean(logs_of(samples.subspan(begin, end - begin))), samples[begin].run});
+    begin = end;
   }
-  return runs < 2 ? 0 : (runs - 1) / runs * sum / static_cast<double>(samples.size());
+  return means;
+}
+
+// The mean of runs, by their weights. Of those far above one or two are accidents and add nothing;
+// of more each beyond the first counts, none as more than kMostDelay.
+double mean_of(Samples runs) {
+  const Fit found = fit(runs);
+  double mass = 0;
+  double sum = 0;
+  double late = 0;
+  double delays = 0;
+  for (const Posterior::Sample& run : runs) {
+    const double above = run.log - found.location;
+    if (above < kDelayed * found.scale) {
+      const double w = weight(above / found.scale);
+      mass += w;
+      sum += w * std::exp(above);
+    } else {
+      ++late;
+      delays += std::min(std::expm1(above), kMostDelay);
+    }
+  }
+  double added = 0;
+  if (late >= kRecurs) added = (late - 1) / late * delays / static_cast<double>(runs.size());
+  return std::exp(found.location) * (sum / mass + added);
 }
 
 }  // namespace
@@ -129,18 +157,12 @@ Posterior::Estimate Posterior::estimate() const {
   const Samples samples(state_.samples);
   TUTTI_CHECK(!samples.empty());
   const Fit found = fit(samples);
-  const auto runs = static_cast<double>(runs_in(samples));
-  double mass = 0;
-  double sum = 0;
-  for (const Sample& sample : samples) {
-    const double w = weight((sample.log - found.location) / found.scale);
-    mass += w;
-    sum += w * std::exp(sample.log - found.location);
-  }
+  const std::vector<Sample> means = run_means(samples);
+  const auto runs = static_cast<double>(means.size());
   return {.location = found.location,
           .standard_error = found.scale * std::sqrt(kErrorFactor / runs),
           .freedom = runs - 1 + kPriorCount,
-          .mean_ns = std::exp(found.location) * sum / mass * (1 + added_by_delays(samples, found)),
+          .mean_ns = mean_of(means),
           .spread = found.scale * std::sqrt(kFreedom / (kFreedom - 2))};
 }
 

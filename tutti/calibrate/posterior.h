@@ -39,7 +39,7 @@ class Posterior {
     double location = 0;        // of the logarithm of nanoseconds
     double standard_error = 0;  // of the location
     double freedom = 1;         // of the location's own Student's t
-    double mean_ns = 0;         // of the samples by their weights, and what delays add to it
+    double mean_ns = 0;         // of runs, each by its weight, and what delays add to it
     double spread = 0;          // standard deviation of the logarithm: of one sample, over the mean
 
     struct Interval {

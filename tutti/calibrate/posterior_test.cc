@@ -87,6 +87,20 @@ TEST(Posterior, IsNotMovedByOneSpikeAndForgetsNothingForIt) {
   }
 }
 
+// However little is known: three runs are enough to tell which one is odd.
+TEST(Posterior, IsNotMovedByOneSpikeAmongFewRuns) {
+  for (const int runs : {3, 4, 5, 6, 7}) {
+    for (int place = 0; place < runs; ++place) {
+      Rng rng(11);
+      Posterior posterior;
+      for (int i = 0; i < runs; ++i) {
+        add(posterior, draw(rng, 0.02, 8) * (i == place ? 500 : 1));
+      }
+      EXPECT_NEAR(posterior.estimate().mean_ns / kTime, 1, 0.05) << runs << " runs, " << place;
+    }
+  }
+}
+
 // Nor by a whole run that was 500 times as long, however many samples it had.
 TEST(Posterior, IsNotMovedByOneSlowRun) {
   Rng rng(6);
@@ -111,6 +125,16 @@ TEST(Posterior, CountsDelaysThatComeAgainAndAgain) {
     posterior.add(ns);
   }
   EXPECT_NEAR(posterior.estimate().mean_ns / kTime, 1.08, 0.025);
+}
+
+// The same where a run has one op only: one run in ten is late.
+TEST(Posterior, CountsRunsThatAreLateAgainAndAgain) {
+  Rng rng(8);
+  Posterior posterior;
+  for (int run = 0; run < 60; ++run) {
+    add(posterior, draw(rng, 0.02, 8) * (run % 10 == 4 ? 4 : 1));
+  }
+  EXPECT_NEAR(posterior.estimate().mean_ns / kTime, 1.3, 0.06);
 }
 
 TEST(Posterior, FollowsAChangeThatStaysAndSaysSo) {
