@@ -20,11 +20,14 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
-Machine machine_of_kind(const char* preset, const std::string& device_kind) {
+Machine machine_of_kind(const char* preset, const ConformanceOptions& options) {
   Machine machine = must(make_preset(preset));
-  if (device_kind.empty()) return machine;
+  if (options.device_kind.empty()) return machine;
   MachineSpec spec = machine.spec();
-  for (MachineSpec::DeviceSpec& device : spec.devices) device.device.kind = device_kind;
+  for (MachineSpec::DeviceSpec& device : spec.devices) {
+    device.device.kind = options.device_kind;
+    device.device.units = options.units;
+  }
   return must(Machine::build(std::move(spec)));
 }
 
@@ -236,8 +239,8 @@ std::vector<std::unique_ptr<ConformanceCase>> conformance_cases(const Conformanc
   std::vector<std::unique_ptr<ConformanceCase>> cases;
   const auto add = [&](std::string name, Graph graph, const char* machine,
                        const Constraints& constraints = {}) {
-    cases.push_back(make_case(std::move(name), std::move(graph),
-                              machine_of_kind(machine, options.device_kind), constraints));
+    cases.push_back(make_case(std::move(name), std::move(graph), machine_of_kind(machine, options),
+                              constraints));
   };
   add("no ops", of_ops(0), "p100-4");
   add("one op", of_ops(1), "p100-4");

@@ -26,6 +26,7 @@ struct ConformanceCase {
 
 struct ConformanceOptions {
   std::string device_kind{};              // of all devices; empty: as the machines have it
+  int units = 0;                          // of all devices of such a kind
   int64_t unit_bytes = int64_t{1} << 20;  // small values have one of these, large ones eight
 };
 

@@ -6,11 +6,14 @@
 
 #include "test/support/world.h"
 #include "tutti/kernels/cuda/cublas.h"
+#include "tutti/kernels/cuda/lane.h"
 #include "tutti/kernels/programs_testing.h"
+#include "tutti/runtime/conformance.h"
 #include "tutti/runtime/local/cuda/testing.h"
 #include "tutti/runtime/local/events.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/local/testing.h"
+#include "tutti/runtime/sim/testing.h"
 #include "tutti/trace/check.h"
 
 namespace tutti {
@@ -112,6 +115,107 @@ TEST(CudaLocal, EightPartitionsConserveWork) {
     EXPECT_EQ(events_faults(*world.problem, runtime->events(), {.plan = &plan}),
               std::vector<std::string>());
   }
+}
+
+TEST(CudaLocal, RandomPlansConserveWorkAndObeyTheRules) {
+  TUTTI_NEEDS_PARTITIONS_AND_CUBLAS(128);
+  const World worlds[] = {
+      World(must(make_chainmm({.size = 256, .split = {2, 2, 2}})).graph,
+            must(partitioned_machine({64, 32, 16, 16}, /*slots=*/2))),
+      World(must(make_chainmm({.size = 256, .split = {4, 4, 4}})).graph,
+            must(partitioned_machine(std::vector<int>(8, 16)))),
+  };
+  for (const World& world : worlds) {
+    const auto runtime = testing::open_local(world.machine, OpTable::standard());
+    for (int i = 0; i < 60; ++i) {
+      Rng rng = Rng(29).split(static_cast<uint64_t>(i));
+      const Plan plan = testing::random_plan(*world.problem, rng);
+      runtime->set_options({.staged = i % 2 == 0});
+      const Trace trace = must(runtime->run(*world.problem, plan));
+      EXPECT_EQ(check_trace(*world.problem, trace, rules_for(trace, &plan)),
+                std::vector<std::string>())
+          << "run " << i;
+      EXPECT_EQ(events_faults(*world.problem, runtime->events(), {.plan = &plan}),
+                std::vector<std::string>())
+          << "run " << i;
+    }
+  }
+}
+
+// As testing::digest_code, of values in the GPU's memory.
+OpCode digest_on_gpu(const Graph& graph) {
+  return [&graph](const OpCall& call) -> Result<void> {
+    OpId op{};
+    for (const OpId each : graph.ops()) {
+      if (graph.op_name(each) == call.op) op = each;
+    }
+    cudaStream_t stream = static_cast<CudaLane*>(call.lane)->stream().get();
+    std::vector<uint8_t> operands;
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      const auto bytes = static_cast<size_t>(graph.bytes(graph.operands(op)[i]));
+      if (bytes == 0) {
+        operands.push_back(0);
+        continue;
+      }
+      std::vector<uint8_t> seen(bytes);
+      if (cudaMemcpyAsync(seen.data(), call.operands[i].data, bytes, cudaMemcpyDeviceToHost,
+                          stream) != cudaSuccess ||
+          cudaStreamSynchronize(stream) != cudaSuccess) {
+        return failed("an operand cannot be read");
+      }
+      if (std::count(seen.begin(), seen.end(), seen[0]) != static_cast<int64_t>(bytes)) {
+        return failed("an operand is not whole");
+      }
+      operands.push_back(seen[0]);
+    }
+    size_t output = 0;
+    for (const ValueId value : graph.outputs(op)) {
+      const auto bytes = static_cast<size_t>(graph.bytes(value));
+      const int sum = testing::digest(call.op, output, operands);
+      if (bytes > 0 &&
+          cudaMemsetAsync(call.outputs[output].data, sum, bytes, stream) != cudaSuccess) {
+        return failed("an output cannot be written");
+      }
+      ++output;
+    }
+    return {};
+  };
+}
+
+// The kit that every runtime passes, on the machines of it that can be made of one GPU: one host,
+// no device in the host's memory.
+TEST(CudaConformance, PlansAndOnlinePoliciesRunAsTheRulesSay) {
+  TUTTI_NEEDS_MULTIPROCESSORS(128);
+  int passed = 0;
+  for (const auto& c :
+       conformance_cases({.device_kind = "gpu-16", .units = 16, .unit_bytes = 1 << 10})) {
+    OpTable table;
+    for (const std::string& kind : c->graph.op_kinds()) {
+      table.add(kind, "gpu", digest_on_gpu(c->graph));
+    }
+    const auto runtime = LocalRuntime::open(c->machine, std::move(table));
+    if (!runtime) continue;
+    Rng rng(3);
+    Policy policy = testing::random_policy(rng, /*pauses=*/false);
+    const Result<Trace> online = (*runtime)->run_online(*c->problem, policy);
+    if (c->tight_memory && !online) continue;
+    ASSERT_TRUE(online) << c->name << ": " << online.error().message;
+    EXPECT_EQ(check_trace(*c->problem, *online, rules_for(*online, nullptr)),
+              std::vector<std::string>())
+        << c->name;
+    testing::expect_digests(c->graph, **runtime);
+    Plan plan = testing::in_turn(*c->problem);
+    for (const OpSpan& span : online->ops) {
+      plan.placement[static_cast<size_t>(span.op.index)] = span.device;
+      plan.priority[static_cast<size_t>(span.op.index)] = span.start.count();
+    }
+    EXPECT_EQ(conformance_faults(**runtime, *c->problem, plan, /*repeatable=*/false),
+              std::vector<std::string>())
+        << c->name;
+    testing::expect_digests(c->graph, **runtime);
+    ++passed;
+  }
+  EXPECT_GE(passed, 8);
 }
 
 TEST(CudaLocal, AWrongNumberNamesOpAndDevice) {
