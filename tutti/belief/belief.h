@@ -24,15 +24,6 @@
 
 namespace tutti {
 
-// What ops that were launched since the counters were read are expected to ask of a resource: bytes
-// per second of a channel or host memory, a share of its time of a device (for a CPU the mean over
-// its cores).
-struct Launched {
-  Resource resource{};
-  double mean = 0;
-  double spread = 0;
-};
-
 struct Observation {
   std::vector<CounterReading> readings;  // one for each of the belief's counters
   std::vector<Launched> launched{};      // resources that do not stand here: nothing was launched

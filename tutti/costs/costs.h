@@ -50,6 +50,17 @@ struct CostSpec {
     double efficiency = 1;  // share of the peak rates that this kind of op reaches
     std::optional<double> launch_overhead_ns{};
   };
+  // What a running op draws on resources that others share, at full speed; see plan/cluster.h.
+  struct Demand {
+    std::string kind;         // of op
+    std::string device_kind;  // empty: every kind of device
+    double share = 1;         // of its core, or of its accelerator
+    double cache_bytes_per_s = 0;
+    double memory_bytes_per_s = 0;     // of the memory that the device works on
+    double host_read_bytes_per_s = 0;  // of an accelerator, over its route from the host's memory
+    double host_write_bytes_per_s = 0;
+    double proxy = 0;  // share of a core of the device's proxy
+  };
   struct KindNoise {
     std::string kind;
     NoiseSpec noise;
@@ -76,6 +87,7 @@ struct CostSpec {
   std::vector<OpTime> op_times{};
   std::vector<RunTime> run_times;
   std::vector<Efficiency> efficiencies;
+  std::vector<Demand> demands{};
   NoiseSpec run_time_noise;
   NoiseSpec transfer_noise;
   std::vector<KindNoise> kind_noise;

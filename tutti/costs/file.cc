@@ -118,6 +118,25 @@ CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const 
   return row;
 }
 
+CostSpec::Demand read_demand(const Document& item, Fields& above, const std::string& file) {
+  CostSpec::Demand row;
+  Fields fields(item, file, "demand");
+  constexpr double kMostBytes = 1e18;
+  row.kind = fields.text("kind");
+  row.device_kind = fields.text("device_kind", "");
+  row.share = fields.number("share", {.fallback = 1.0, .most = 1});
+  row.cache_bytes_per_s = fields.number("cache_bytes_per_s", {.fallback = 0.0, .most = kMostBytes});
+  row.memory_bytes_per_s =
+      fields.number("memory_bytes_per_s", {.fallback = 0.0, .most = kMostBytes});
+  row.host_read_bytes_per_s =
+      fields.number("host_read_bytes_per_s", {.fallback = 0.0, .most = kMostBytes});
+  row.host_write_bytes_per_s =
+      fields.number("host_write_bytes_per_s", {.fallback = 0.0, .most = kMostBytes});
+  row.proxy = fields.number("proxy", {.fallback = 0.0, .most = 1});
+  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  return row;
+}
+
 uint64_t read_fingerprint(const std::string& text, Fields& fields) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -190,6 +209,9 @@ Result<CostSpec> read_costs(Source& source) {
   }
   for (const Document& item : fields.items("efficiency")) {
     spec.efficiencies.push_back(read_efficiency(item, fields, file));
+  }
+  for (const Document& item : fields.items("demand")) {
+    spec.demands.push_back(read_demand(item, fields, file));
   }
   spec.run_time_noise = read_noise(fields, file, "run_time_noise");
   spec.transfer_noise = read_noise(fields, file, "transfer_noise");

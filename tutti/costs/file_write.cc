@@ -115,6 +115,18 @@ Table validation_table(const CostSpec::Validation& validation) {
   return table.add("mean_error", validation.mean_error).add("top1_regret", validation.top1_regret);
 }
 
+Table demand_table(const CostSpec::Demand& row) {
+  Table table;
+  table.add("kind", row.kind);
+  if (!row.device_kind.empty()) table.add("device_kind", row.device_kind);
+  table.add("share", row.share);
+  table.add("cache_bytes_per_s", row.cache_bytes_per_s);
+  table.add("memory_bytes_per_s", row.memory_bytes_per_s);
+  table.add("host_read_bytes_per_s", row.host_read_bytes_per_s);
+  table.add("host_write_bytes_per_s", row.host_write_bytes_per_s);
+  return table.add("proxy", row.proxy);
+}
+
 std::vector<Part> parts_of(const CostSpec& spec) {
   std::vector<Part> parts;
   for (const auto& row : spec.op_times) parts.push_back({"op_time", true, op_time_table(row)});
@@ -122,6 +134,7 @@ std::vector<Part> parts_of(const CostSpec& spec) {
   for (const auto& row : spec.efficiencies) {
     parts.push_back({"efficiency", true, efficiency_table(row)});
   }
+  for (const auto& row : spec.demands) parts.push_back({"demand", true, demand_table(row)});
   for (const auto& row : spec.kind_noise) {
     Table table;
     table.add("kind", row.kind).tables.emplace_back("noise", noise_table(row.noise));

@@ -178,6 +178,14 @@ CostSpec every_part() {
   spec.run_times.push_back({.kind = "l", .device_kind = "", .time_ns_by_size = {{0, 7}}});
   spec.run_times.push_back({.kind = "m", .device_kind = "", .time_ns_by_size = {{1, 7}, {2, 9}}});
   spec.efficiencies.push_back({.kind = "n", .device_kind = "gpu", .efficiency = 0.25});
+  spec.demands.push_back({.kind = "n",
+                          .device_kind = "gpu",
+                          .share = 0.5,
+                          .cache_bytes_per_s = 1,
+                          .memory_bytes_per_s = 2,
+                          .host_read_bytes_per_s = 3,
+                          .host_write_bytes_per_s = 4,
+                          .proxy = 0.25});
   spec.kind_noise.push_back(
       {.kind = "l", .noise = {.model = NoiseSpec::Model::student_t, .spread = 0.2, .freedom = 5}});
   spec.transfer_noise = {.model = NoiseSpec::Model::log_normal, .spread = 0.125};
@@ -210,6 +218,9 @@ TEST(CostsFile, IsReadBackAsItWasWritten) {
     EXPECT_EQ(read.calibration->graphs, spec.calibration->graphs);
     EXPECT_EQ(read.calibration->machine_fingerprint, spec.calibration->machine_fingerprint);
     EXPECT_EQ(read.validation->mean_error, 0.05);
+    ASSERT_EQ(read.demands.size(), 1u);
+    EXPECT_EQ(read.demands[0].host_write_bytes_per_s, 4);
+    EXPECT_EQ(read.demands[0].proxy, 0.25);
   }
 }
 

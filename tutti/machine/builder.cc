@@ -24,7 +24,10 @@ Result<void> MachineBuilder::add_hosts_and_devices() {
   for (const auto& host : spec().hosts) {
     const HostId id{static_cast<int32_t>(machine_.hosts_.size())};
     const MemoryId memory = add_memory(host.name, id, host.memory_bytes, /*passable=*/true);
-    machine_.hosts_.push_back({.name = host.name, .memory = memory});
+    machine_.hosts_.push_back({.name = host.name,
+                               .memory = memory,
+                               .root_bytes_per_s = host.root_bytes_per_s,
+                               .cache_bytes_per_s = host.cache_bytes_per_s});
   }
   for (const auto& item : spec().devices) {
     Device device = item.device;
@@ -45,6 +48,24 @@ Result<void> MachineBuilder::add_hosts_and_devices() {
       add_copy_engines(item);
     }
     machine_.devices_.push_back(std::move(device));
+  }
+  return find_proxies();
+}
+
+Result<void> MachineBuilder::find_proxies() {
+  for (size_t i = 0; i < spec().devices.size(); ++i) {
+    const auto& item = spec().devices[i];
+    Device& device = machine_.devices_[i];
+    device.proxy = {};
+    if (item.proxy.empty()) continue;
+    const std::optional<DeviceId> proxy = machine_.find_device(item.proxy);
+    if (!proxy || !spec().devices[proxy->index].uses_host_memory) {
+      return spec_error(spec(), item.line,
+                        fmt::format("device '{}' has the proxy '{}'; name a device that uses its "
+                                    "host's memory",
+                                    device.name, item.proxy));
+    }
+    device.proxy = *proxy;
   }
   return {};
 }

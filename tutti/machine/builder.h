@@ -33,6 +33,7 @@ class MachineBuilder {
   bool is_memory(int place) const { return place < machine_.memory_count(); }
 
   Result<void> add_hosts_and_devices();
+  Result<void> find_proxies();
   MemoryId add_memory(std::string name, HostId host, int64_t bytes, bool passable);
   void add_copy_engines(const MachineSpec::DeviceSpec& device);
   void add_switches();

@@ -18,6 +18,8 @@ std::string resource_name(const Machine& machine, const Resource& resource) {
       return fmt::format("{}.core{}", machine.device(DeviceId{resource.index}).name, resource.core);
     case Resource::Kind::channel:
       return machine.channel(ChannelId{resource.index}).name;
+    case Resource::Kind::cache:
+      return machine.hosts()[resource.index].name + ".cache";
   }
   return "machine";
 }

@@ -23,9 +23,10 @@ struct Resource {
     device,
     core,     // one core of the device `index`
     channel,  // a direction of a link, a switch, a copy engine
+    cache,    // the last cache of a host's CPUs: its bandwidth
   };
   Kind kind = Kind::machine;
-  int32_t index = 0;  // of the host, memory, device or channel
+  int32_t index = 0;  // of the host (for a cache too), memory, device or channel
   int32_t core = 0;
 
   friend auto operator<=>(const Resource&, const Resource&) = default;
@@ -42,6 +43,9 @@ inline Resource resource_of(ChannelId id) {
 }
 inline Resource resource_of(HostId id) {
   return {Resource::Kind::host, id.index};
+}
+inline Resource cache_of(HostId id) {
+  return {Resource::Kind::cache, id.index};
 }
 inline Resource core_of(DeviceId id, int core) {
   return {Resource::Kind::core, id.index, core};
@@ -79,6 +83,15 @@ struct CounterReading {
   double mean = 0;
   double spread = 0;
   int count = 0;
+};
+
+// What ops that were launched since the counters were read are expected to ask of a resource: bytes
+// per second of a channel or host memory, a share of its time of a device (for a CPU the mean over
+// its cores).
+struct Launched {
+  Resource resource{};
+  double mean = 0;
+  double spread = 0;
 };
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,8 @@ void read_host(Fields& fields, MachineSpec& spec) {
   host.line = fields.line();
   host.name = fields.text("name");
   host.memory_bytes = read_memory_bytes(fields);
+  host.root_bytes_per_s = fields.number("root_bytes_per_s", {.fallback = 0.0});
+  host.cache_bytes_per_s = fields.number("cache_bytes_per_s", {.fallback = 0.0});
 }
 
 void read_rates_by_dtype(Fields& fields, Device& device) {
@@ -65,8 +68,12 @@ void read_device(Fields& fields, MachineSpec& spec) {
   item.host = fields.text("host", "");
   device.units =
       static_cast<int>(fields.integer("units", {.fallback = 0, .least = 0, .most = kMostUnits}));
-  device.slots =
-      static_cast<int>(fields.integer("slots", {.fallback = 1, .least = 1, .most = kMostSlots}));
+  device.contexts =
+      static_cast<int>(fields.integer("contexts", {.fallback = 0, .least = 0, .most = kMostSlots}));
+  device.slots = static_cast<int>(fields.integer(
+      "slots", {.fallback = std::max(1, device.contexts), .least = 1, .most = kMostSlots}));
+  device.reconfiguration_time = read_time(fields, "reconfiguration_time_ns");
+  item.proxy = fields.text("proxy", "");
   item.memory_bytes = read_memory_bytes(fields);
   item.uses_host_memory = fields.boolean("uses_host_memory", false);
   device.flops_per_s = fields.number("flops_per_s", {.fallback = 0.0});

@@ -25,12 +25,21 @@ name = "full"
 [[host]]
 name = "h"
 memory_bytes = 64e9
+root_bytes_per_s = 30e9
+cache_bytes_per_s = 200e9
 
 [[device]]
 name = "cpu"
 kind = "cpu"
 uses_host_memory = true
 slots = 2
+
+[[device]]
+name = "f"
+kind = "fpga"
+contexts = 3
+reconfiguration_time_ns = 4_000_000
+proxy = "cpu"
 
 [[device]]
 name = "g"
@@ -53,6 +62,10 @@ capacity = 3
 name = "up"
 between = ["h", "s"]
 sharing = "unlimited"
+
+[[link]]
+name = "fpga"
+between = ["f", "s"]
 
 [[link]]
 name = "down"
@@ -79,7 +92,14 @@ TEST(MachineFile, SaysWhatItSays) {
   if (!can_read_toml()) GTEST_SKIP() << "this build reads no TOML";
   const auto machine = read(kFull);
   ASSERT_TRUE(machine) << machine.error().message;
-  const Device& gpu = machine->device(DeviceId{1});
+  const Device& fpga = machine->device(DeviceId{1});
+  EXPECT_EQ(fpga.contexts, 3);
+  EXPECT_EQ(fpga.slots, 3);
+  EXPECT_EQ(fpga.reconfiguration_time, Duration(4'000'000));
+  EXPECT_EQ(fpga.proxy, DeviceId{0});
+  EXPECT_EQ(machine->hosts()[0].root_bytes_per_s, 30e9);
+  EXPECT_EQ(machine->hosts()[0].cache_bytes_per_s, 200e9);
+  const Device& gpu = machine->device(DeviceId{2});
   EXPECT_EQ(gpu.kind, "gpu");
   EXPECT_EQ(gpu.flops_per_s, 9.3e12);
   ASSERT_EQ(gpu.flops_per_s_by_dtype.size(), 2u);
@@ -200,6 +220,10 @@ TEST(MachineFile, RefusesHostileJsonInOneSentence) {
       {"a billion slots", device_with("\"slots\": 1e9"), "m.toml:2: \"slots\""},
       {"half a slot", device_with("\"slots\": 1.5"), "m.toml:2: \"slots\""},
       {"slots as text", device_with("\"slots\": \"1\""), "m.toml:2: \"slots\""},
+      {"more slots than contexts", device_with("\"contexts\": 2, \"slots\": 3"), "leave slots out"},
+      {"a time and nothing to configure", device_with("\"reconfiguration_time_ns\": 5"),
+       "has a reconfiguration_time_ns but no contexts"},
+      {"an absent proxy", device_with("\"proxy\": \"x\""), "has the proxy 'x'; name a device"},
       {"negative rate", device_with("\"flops_per_s\": -1"), "m.toml:2: \"flops_per_s\""},
       {"huge rate", device_with("\"flops_per_s\": 1e999"), "m.toml:2"},
       {"a tiny rate", device_with("\"bytes_per_s\": 1e-9"), "bytes_per_s of device 'a'"},

@@ -82,7 +82,9 @@ std::vector<Part> parts_of(const MachineSpec& spec) {
   for (const auto& host : spec.hosts) {
     PartWriter(parts, "host")
         .add("name", host.name)
-        .add("memory_bytes", host.memory_bytes, kUnlimitedBytes);
+        .add("memory_bytes", host.memory_bytes, kUnlimitedBytes)
+        .add("root_bytes_per_s", host.root_bytes_per_s, 0.0)
+        .add("cache_bytes_per_s", host.cache_bytes_per_s, 0.0);
   }
   for (const auto& item : spec.devices) {
     const Device& device = item.device;
@@ -91,6 +93,9 @@ std::vector<Part> parts_of(const MachineSpec& spec) {
         .add("kind", device.kind)
         .add("host", item.host)
         .add("slots", device.slots, 1)
+        .add("contexts", device.contexts, 0)
+        .add("reconfiguration_time_ns", device.reconfiguration_time, Duration(0))
+        .add("proxy", item.proxy, std::string())
         .add("units", device.units, 0)
         .add("memory_bytes", item.memory_bytes, kUnlimitedBytes)
         .add("uses_host_memory", item.uses_host_memory, false)

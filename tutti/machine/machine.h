@@ -33,6 +33,8 @@ inline constexpr int64_t kUnlimitedBytes = std::numeric_limits<int64_t>::max();
 struct Host {
   std::string name;
   MemoryId memory;
+  double root_bytes_per_s = 0;   // of its root complex; 0: never the bottleneck
+  double cache_bytes_per_s = 0;  // of the last cache of its CPUs; 0: never the bottleneck
 };
 
 struct Memory {
@@ -54,6 +56,11 @@ struct Device {
   std::vector<std::pair<std::string, double>> flops_per_s_by_dtype{};
   double bytes_per_s = 0;  // peak of its own memory; 0: unknown
   Duration launch_overhead{0};
+  // Of an FPGA: parts that run one op each, of the kind they are configured for. As many as slots,
+  // or 0: runs every kind at any time.
+  int contexts = 0;
+  Duration reconfiguration_time{0};  // of one context
+  DeviceId proxy{};                  // the CPU that works for it while it runs ops; or none
 };
 
 enum class Sharing : uint8_t {
@@ -95,14 +102,17 @@ struct MachineSpec {
     std::string name;
     int64_t memory_bytes = kUnlimitedBytes;
     int line = 0;
+    double root_bytes_per_s = 0;
+    double cache_bytes_per_s = 0;
   };
   struct DeviceSpec {
-    Device device;       // its host and memory are worked out by build and ignored here
+    Device device;       // its host, memory and proxy are worked out by build and ignored here
     std::string host{};  // empty: the first host
     bool uses_host_memory = false;
     int64_t memory_bytes = kUnlimitedBytes;  // of its own memory
     int copy_engines = 0;  // 0: not modelled; 1: one for both directions; 2: one each way
     int line = 0;
+    std::string proxy{};  // the name of a device on its host's memory; empty: none
   };
   struct SwitchSpec {
     std::string name;

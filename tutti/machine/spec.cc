@@ -62,6 +62,8 @@ class SpecChecker {
     what_ = fmt::format("host '{}'", host.name);
     claim(host.line, "host", host.name);
     at_least_one_byte(host.line, host.memory_bytes);
+    rate(host.line, "root_bytes_per_s", host.root_bytes_per_s);
+    rate(host.line, "cache_bytes_per_s", host.cache_bytes_per_s);
   }
 
   void check_device(Device& spec) {
@@ -79,6 +81,17 @@ class SpecChecker {
     if (spec.host.empty()) spec.host = spec_.hosts[0].name;
     range(spec.line, "slots", device.slots, 1, kMostSlots);
     range(spec.line, "units", device.units, 0, kMostUnits);
+    range(spec.line, "contexts", device.contexts, 0, kMostSlots);
+    range(spec.line, "reconfiguration_time_ns", device.reconfiguration_time.count(), 0,
+          kLongestLatencyNs);
+    if (device.contexts > 0 && device.contexts != device.slots) {
+      fail(spec.line, fmt::format("{} has {} contexts but {} slots; leave slots out: each context "
+                                  "is one",
+                                  what_, device.contexts, device.slots));
+    }
+    if (device.contexts == 0 && device.reconfiguration_time.count() > 0) {
+      fail(spec.line, what_ + " has a reconfiguration_time_ns but no contexts; say how many");
+    }
     range(spec.line, "copy_engines", spec.copy_engines, 0, 2);
     range(spec.line, "launch_overhead_ns", device.launch_overhead.count(), 0, kLongestLatencyNs);
     at_least_one_byte(spec.line, spec.memory_bytes);
@@ -188,6 +201,11 @@ void add_device(Fingerprint& print, const MachineSpec::DeviceSpec& spec) {
   print.add(int32_t{spec.uses_host_memory});
   print.add(spec.memory_bytes);
   print.add(spec.copy_engines);
+  if (device.contexts > 0) {
+    print.add(device.contexts);
+    print.add(int64_t{device.reconfiguration_time.count()});
+  }
+  if (!spec.proxy.empty()) print.add(spec.proxy);
 }
 
 void add_route(Fingerprint& print, const MachineSpec::RouteSpec& route) {
@@ -214,6 +232,8 @@ uint64_t spec_fingerprint(const MachineSpec& spec) {
   for (const auto& host : spec.hosts) {
     print.add(host.name);
     print.add(host.memory_bytes);
+    if (host.root_bytes_per_s > 0) print.add(host.root_bytes_per_s);
+    if (host.cache_bytes_per_s > 0) print.add(-host.cache_bytes_per_s);  // not to be mixed up
   }
   print.add(static_cast<uint64_t>(spec.devices.size()));
   for (const auto& device : spec.devices) add_device(print, device);

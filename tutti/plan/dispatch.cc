@@ -1,0 +1,173 @@
+#include "tutti/plan/dispatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+using Phase = OpStatus::Phase;
+
+bool is_idle(const SlotStatus& slot) {
+  return slot.phase == SlotStatus::Phase::idle;
+}
+
+std::string device_name(const ClusterState& state, DeviceId device) {
+  return state.cluster->machine().device(device).name;
+}
+
+bool may_configure(const ClusterState& state, DeviceId device, const SlotStatus& slot,
+                   OpKindId kind) {
+  return is_idle(slot) && slot.configured != kind && state.pending[kind.index] > 0 &&
+         state.cluster->runs(kind, device);
+}
+
+// Calls `visit` for each idle context and kind it may be configured for, until it says false.
+template <class Visit>
+bool visit_contexts(const ClusterState& state, Visit visit) {
+  if (!state.cluster->has_contexts()) return true;
+  const Machine& machine = state.cluster->machine();
+  for (const DeviceId device : machine.devices()) {
+    for (int context = 0; context < machine.device(device).contexts; ++context) {
+      const SlotStatus& slot = state.slot(device, context);
+      if (!is_idle(slot)) continue;
+      for (int32_t k = 0; k < static_cast<int32_t>(state.pending.size()); ++k) {
+        if (may_configure(state, device, slot, OpKindId{k}) && !visit(device, context, OpKindId{k}))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+template <class Visit>
+bool visit_ops(const ClusterState& state, Visit visit) {
+  for (const JobId id : state.in_system) {
+    const JobStatus& job = state.job(id);
+    for (const OpId op : job.ready) {
+      for (const DeviceId device : job.job->devices_for(op)) {
+        if (state.free_slot(device, job.job->kind(op)) >= 0 && !visit(id, op, device)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+Result<void> check_execute(const ClusterState& state, const Action& action) {
+  const auto count = static_cast<int32_t>(state.jobs.size());
+  if (action.job.index < 0 || action.job.index >= count || !state.jobs[action.job.index]) {
+    return invalid_input(fmt::format("there is no job {} in the system", action.job.index));
+  }
+  const JobStatus& job = state.job(action.job);
+  if (action.op.index < 0 || action.op.index >= job.job->graph().size()) {
+    return invalid_input(fmt::format("job {} has no op {}", action.job.index, action.op.index));
+  }
+  const std::string op =
+      fmt::format("op '{}' of job {}", job.job->graph().op_name(action.op), action.job.index);
+  if (job.ops[action.op.index].phase != Phase::ready)
+    return invalid_input(op + " is not ready: its producers have not ended, or it was launched");
+  if (!job.job->problem().allows(action.op, action.device))
+    return invalid_input(op + " may not run on " + device_name(state, action.device));
+  if (state.free_slot(action.device, job.job->kind(action.op)) < 0) {
+    return invalid_input(
+        fmt::format("{} has no free slot for {}", device_name(state, action.device), op));
+  }
+  return {};
+}
+
+Result<void> check_reconfigure(const ClusterState& state, const Action& action) {
+  const std::string name = device_name(state, action.device);
+  const int contexts = state.cluster->machine().device(action.device).contexts;
+  if (action.context < 0 || action.context >= contexts)
+    return invalid_input(fmt::format("{} has no context {}", name, action.context));
+  const auto kinds = static_cast<int32_t>(state.pending.size());
+  if (action.op_kind.index < 0 || action.op_kind.index >= kinds)
+    return invalid_input(fmt::format("there is no kind {} of ops", action.op_kind.index));
+  const SlotStatus& slot = state.slot(action.device, action.context);
+  if (!may_configure(state, action.device, slot, action.op_kind)) {
+    return invalid_input(fmt::format(
+        "context {} of {} cannot be configured for '{}' now: it is not idle, has it already, or no "
+        "op waits for it",
+        action.context, name, state.cluster->kinds()[action.op_kind.index]));
+  }
+  return {};
+}
+
+}  // namespace
+
+int ClusterState::free_slot(DeviceId device, OpKindId kind) const {
+  const Device& item = cluster->machine().device(device);
+  const SlotStatus* mine = slots.data() + cluster->first_slot(device);
+  const int cores = cores_of(item);
+  int found = -1;
+  for (int s = 0; s < item.slots; ++s) {
+    if (!is_idle(mine[s]) || (item.contexts > 0 && mine[s].configured != kind)) continue;
+    if (item.contexts > 0 || item.slots <= cores) return s;
+    bool alone = true;  // among the hardware threads of its core
+    for (int other = s % cores; other < item.slots; other += cores) {
+      alone = alone && is_idle(mine[other]);
+    }
+    if (alone) return s;
+    if (found < 0) found = s;
+  }
+  return found;
+}
+
+Duration ClusterState::fetch_time(const JobStatus& status, OpId op, DeviceId device) const {
+  const Job& job = *status.job;
+  const Machine& machine = cluster->machine();
+  const MemoryId to = machine.memory_of(device);
+  Duration longest{0};
+  for (const EdgeId edge : job.graph().edges(op)) {
+    const ValueId value = job.graph().edge_value(edge);
+    if (status.holds(to, value)) continue;
+    const OpId from_op = job.graph().edge_from(edge);
+    Duration least = kNever;
+    if (from_op.valid() && job.costs().has_given_transfers()) {
+      least = job.costs()
+                  .given_transfer(edge, status.ops[from_op.index].device, device)
+                  .value_or(kNever);
+    }
+    for (int32_t m = 0; least == kNever && m < machine.memory_count(); ++m) {
+      if (!status.holds(MemoryId{m}, value) || machine.route(MemoryId{m}, to) == nullptr) continue;
+      least = std::min(least, job.costs().transfer_time(value, MemoryId{m}, to));
+    }
+    longest = std::max(longest, least);
+  }
+  return longest;
+}
+
+Result<void> check_action(const ClusterState& state, const Action& action) {
+  if (action.kind == Action::Kind::no_op) {
+    if (state.busy_slots == 0 && can_act(state))
+      return invalid_input("the whole cluster is idle and something could run: do something");
+    return {};
+  }
+  if (action.device.index < 0 || action.device.index >= state.cluster->machine().size())
+    return invalid_input(fmt::format("there is no device {}", action.device.index));
+  return action.kind == Action::Kind::execute ? check_execute(state, action)
+                                              : check_reconfigure(state, action);
+}
+
+void legal_actions(const ClusterState& state, std::vector<Action>& actions) {
+  actions.clear();
+  visit_ops(state, [&](JobId job, OpId op, DeviceId device) {
+    actions.push_back(Action::execute(job, op, device));
+    return true;
+  });
+  visit_contexts(state, [&](DeviceId device, int context, OpKindId kind) {
+    actions.push_back(Action::reconfigure(device, context, kind));
+    return true;
+  });
+  if (state.busy_slots > 0 || actions.empty()) actions.push_back(Action::nothing());
+}
+
+bool can_act(const ClusterState& state) {
+  if (state.in_system.empty() || state.busy_slots == static_cast<int32_t>(state.slots.size()))
+    return false;
+  return !visit_ops(state, [](JobId, OpId, DeviceId) { return false; }) ||
+         !visit_contexts(state, [](DeviceId, int, OpKindId) { return false; });
+}
+
+}  // namespace tutti

@@ -1,0 +1,152 @@
+// A simulated cluster: jobs arrive, a dispatcher (or whoever calls step) decides, ops fetch what
+// their device's memory lacks and run, and everything that shares a resource slows down as
+// tutti/runtime/cluster/flows.h says. Usable as a whole (run) or step by step, as an environment to
+// train in:
+//
+//   ClusterSim sim(cluster, options);
+//   sim.reset(arrivals, seed);
+//   while (!sim.done()) {
+//     const Result<double> reward = sim.step(choose(sim.state()));
+//     ...
+//   }
+//
+// Departs from tutti/runtime/sim: channels that are "exclusive" there divide their bandwidth here,
+// memory never runs short, and an op's operands begin to travel when it is launched.
+//
+// Same arrivals, options and seed: same run, whoever else runs. Noise, arrivals and unknown load do
+// not depend on what is decided, so that two dispatchers can be compared on the same luck.
+
+#ifndef TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_
+#define TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_
+
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "tutti/plan/dispatch.h"
+#include "tutti/runtime/cluster/flows.h"
+#include "tutti/runtime/cluster/meters.h"
+#include "tutti/runtime/cluster/options.h"
+#include "tutti/trace/trace.h"
+
+namespace tutti {
+
+// What became of one job.
+struct JobRecord {
+  JobId id{};
+  std::shared_ptr<const Job> job;
+  Duration arrival{0};
+  Duration start{0};  // when its first op was launched
+  Duration finish{0};
+  Trace trace{};  // if spans were recorded; times since the run began
+
+  Duration completion() const { return finish - arrival; }
+  // Over the job's critical path: at least about 1.
+  double slowdown() const {
+    return static_cast<double>(completion().count()) /
+           static_cast<double>(std::max<int64_t>(1, job->critical_path().count()));
+  }
+};
+
+class ClusterSim {
+ public:
+  // The cluster must outlive it; jobs may be added to the cluster later.
+  ClusterSim(const Cluster& cluster, ClusterOptions options);
+  ~ClusterSim();
+
+  // Begins a run and moves on to the first decision. Requires arrivals by rising time.
+  void reset(std::vector<Arrival> arrivals, uint64_t seed);
+
+  // All jobs have ended.
+  bool done() const { return finished_jobs_ == arrivals_.size(); }
+
+  // What a dispatcher sees. Unless done: can_act(state()).
+  const ClusterState& state() const { return state_; }
+
+  // Does it; once nothing is left to decide, or for "nothing now", moves on to the next decision.
+  // The reward is that of the time that passed. Fails with a sentence, and changes nothing, where
+  // check_action does.
+  Result<double> step(const Action& action);
+
+  // By JobId; those that have not ended have a finish of 0.
+  const std::vector<JobRecord>& jobs() const { return records_; }
+  int64_t decisions() const { return decisions_; }
+
+  // The truth between the last decision and this one; not for dispatchers, but for tests and for a
+  // policy that is told everything to see what knowing is worth.
+  double utilisation(const Resource& resource) const { return meters_.utilisation(resource); }
+
+ private:
+  struct Transfer;
+  struct Tenant;
+  struct Event {
+    Duration time{0};
+    int64_t turn = 0;
+    enum class Kind : uint8_t { hop_begins, configured, tenant } kind{};
+    int32_t index = 0;
+    friend bool operator>(const Event& a, const Event& b) {
+      return a.time != b.time ? a.time > b.time : a.turn > b.turn;
+    }
+  };
+
+  void admit(size_t arrival);
+  void launch(const Action& action);
+  void configure(const Action& action);
+  void fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot);
+  void begin_hop(int32_t transfer);
+  void end_hop(int32_t transfer);
+  void start_op(int32_t slot);
+  void end_op(int32_t slot);
+  void make_ready(JobStatus& job, OpId op);
+  void end_job(JobStatus& job);
+  void switch_tenant(int32_t tenant);
+  void schedule(Duration time, Event::Kind kind, int32_t index);
+  // To the next time at which something can be decided, or to the end.
+  void move_on();
+  void pass_until(Duration time);
+  void handle_event(const Event& event);
+  std::span<const Draw> hop_draws(MemoryId from, const Hop& hop);
+  void make_tenants();
+  double weight(const JobStatus& job, OpId op) const;
+
+  const Cluster& cluster_;
+  ClusterOptions options_;
+  ClusterFlows flows_;
+  Meters meters_;
+  ClusterState state_;
+  uint64_t seed_ = 0;
+  std::vector<Arrival> arrivals_;
+  size_t next_arrival_ = 0;
+  size_t finished_jobs_ = 0;
+  int64_t decisions_ = 0;
+  int64_t turn_ = 0;
+  double reward_ = 0;
+  double unsettled_ = 0;  // sum over ops in flight or ready of 1 / T_iso
+  int64_t unsettled_count_ = 0;
+  bool changed_ = false;  // something ended or came: there may be something to decide
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<int32_t> fetches_left_;              // by slot
+  std::vector<std::vector<int32_t>> waiting_for_;  // by job: producers not done, by op
+  std::vector<std::unique_ptr<Transfer>> transfers_;
+  std::vector<int32_t> free_transfers_;
+  std::vector<std::unique_ptr<Tenant>> tenants_;
+  std::vector<JobRecord> records_;
+  std::vector<int32_t> ended_;
+  std::vector<std::pair<const Hop*, std::vector<Draw>>> hop_draws_;
+};
+
+// A whole run. Fails with a sentence if the dispatcher answers what check_action does not allow, or
+// if after `most_decisions` jobs are left.
+struct ClusterRun {
+  std::vector<JobRecord> jobs;
+  int64_t decisions = 0;
+  double reward = 0;
+  Duration makespan{0};
+};
+Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
+                               Dispatcher& dispatcher, uint64_t seed,
+                               int64_t most_decisions = int64_t{1} << 40);
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_

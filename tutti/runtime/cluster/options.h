@@ -1,0 +1,67 @@
+// How a simulated cluster behaves: what is true of it, what of that is published, and how the time
+// between decisions is rewarded.
+
+#ifndef TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
+#define TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tutti/base/time.h"
+#include "tutti/machine/counter.h"
+
+namespace tutti {
+
+// What a machine really carries, as a share of what it states. Nobody but the simulator knows.
+struct HiddenTruth {
+  double link = 1;  // each direction
+  double switched = 1;
+  double memory = 1;
+  double cache = 1;
+  double root = 1;
+  // A memory's use is the share of the time with requests in which at least so many of them are
+  // outstanding.
+  double outstanding_threshold = 8;
+};
+
+// Load that no dispatcher sees: tenants that come and go, each drawing on one resource. A resource
+// is a core, a host's memory, or a channel with a bandwidth.
+struct UnknownLoad {
+  double share = 0;     // of a resource that a tenant takes while it is there, on average; 0: none
+  double spread = 0.5;  // share of all resources that have a tenant at some time
+  Duration mean_on{20'000'000};
+  Duration mean_off{20'000'000};
+};
+
+enum class Reward : uint8_t {
+  // Minus the sum over ops in flight or ready of dt / the op's time alone on its best device. Over
+  // an episode: minus the sum of slow-downs.
+  slowdown,
+  // Minus the seconds that passed with a job in the system.
+  elapsed,
+  // As Symphony prints it: minus the sum over ops that ended of 1 / their measured time in ms. Kept
+  // for the test that shows its defect: it prefers slow ops.
+  as_printed,
+};
+
+struct ClusterOptions {
+  bool noise = true;  // draw durations from the costs' noise; false: means
+  HiddenTruth truth{};
+  UnknownLoad unknown_load{};
+  // What is published: each counter read `readings` times between decisions, each reading with a
+  // normal error. None: nothing, at no cost.
+  std::vector<Counter> counters{};
+  int readings = 8;
+  double reading_error = 0.05;  // standard deviation of one, as a share of what the machine states
+  Reward reward = Reward::slowdown;
+  bool record = false;  // keep spans, so that traces can be asked for
+};
+
+// What a processor commonly counts: each core and accelerator busy, traffic of and waiting for each
+// direction of each link and each host's memory, waiting for switches (whose traffic nobody
+// counts), outstanding requests of each host's memory. Nothing about root complexes and caches.
+std::vector<Counter> usual_counters(const Machine& machine);
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
