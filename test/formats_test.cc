@@ -17,6 +17,7 @@
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/report/validation.h"
+#include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 
@@ -89,6 +90,14 @@ TEST(Formats, CostsExamplesAreCosts) {
   for (Source& source : examples_in("costs.md")) {
     const Result<CostSpec> costs = read_costs(source);
     EXPECT_TRUE(costs) << costs.error().message;
+  }
+}
+
+TEST(Formats, ArrivalExamplesAreArrivals) {
+  TUTTI_NEEDS_TOML();
+  for (Source& source : examples_in("arrivals.md")) {
+    const Result<std::vector<NamedArrival>> arrivals = read_arrivals(source);
+    EXPECT_TRUE(arrivals) << arrivals.error().message;
   }
 }
 

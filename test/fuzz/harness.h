@@ -38,6 +38,7 @@ bool fuzz_comparison(const uint8_t* data, size_t size);
 bool fuzz_training_log(const uint8_t* data, size_t size);
 bool fuzz_calibration(const uint8_t* data, size_t size);
 bool fuzz_validation(const uint8_t* data, size_t size);
+bool fuzz_arrivals(const uint8_t* data, size_t size);
 bool fuzz_model(const uint8_t* data, size_t size);
 
 struct Harness {

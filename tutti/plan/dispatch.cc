@@ -41,6 +41,7 @@ bool visit_contexts(const ClusterState& state, Visit visit) {
   return true;
 }
 
+// The same for each ready op and device that could run it now.
 template <class Visit>
 bool visit_ops(const ClusterState& state, Visit visit) {
   for (const JobId id : state.in_system) {
@@ -97,6 +98,7 @@ Result<void> check_reconfigure(const ClusterState& state, const Action& action) 
 }  // namespace
 
 int ClusterState::free_slot(DeviceId device, OpKindId kind) const {
+  if (idle_slots[device.index] == 0) return -1;
   const Device& item = cluster->machine().device(device);
   const SlotStatus* mine = slots.data() + cluster->first_slot(device);
   const int cores = cores_of(item);
@@ -166,7 +168,18 @@ void legal_actions(const ClusterState& state, std::vector<Action>& actions) {
 bool can_act(const ClusterState& state) {
   if (state.in_system.empty() || state.busy_slots == static_cast<int32_t>(state.slots.size()))
     return false;
-  return !visit_ops(state, [](JobId, OpId, DeviceId) { return false; }) ||
+  // Kinds first: under load most ready ops are of kinds whose devices are all busy.
+  bool may = false;
+  const IdRange<DeviceId> devices = state.cluster->machine().devices();
+  for (int32_t k = 0; !may && k < static_cast<int32_t>(state.ready.size()); ++k) {
+    if (state.ready[k] == 0) continue;
+    for (const DeviceId device : devices) {
+      may = may ||
+            (state.cluster->runs(OpKindId{k}, device) && state.free_slot(device, OpKindId{k}) >= 0);
+    }
+  }
+  // An op may be allowed on fewer devices than its kind.
+  return (may && !visit_ops(state, [](JobId, OpId, DeviceId) { return false; })) ||
          !visit_contexts(state, [](DeviceId, int, OpKindId) { return false; });
 }
 

@@ -3,7 +3,7 @@
 // is asked again until it answers "nothing now", and next when something has ended or come.
 //
 // Dispatchers know nothing of who acts: a simulated cluster (tutti/runtime/cluster) or a daemon.
-// Both sides obey the rules that check_action states.
+// Both sides obey the rules that check_action states; who acts keeps the state by a ClusterLedger.
 
 #ifndef TUTTI_PLAN_DISPATCH_H_
 #define TUTTI_PLAN_DISPATCH_H_
@@ -100,7 +100,9 @@ struct ClusterState {
   std::vector<JobId> in_system;                  // by id
   std::vector<SlotStatus> slots;                 // numbered through; Cluster::first_slot
   int32_t busy_slots = 0;                        // busy or reconfiguring
+  std::vector<int32_t> idle_slots;               // by device
   std::vector<int32_t> pending;      // by kind: ops in the system that were not launched yet
+  std::vector<int32_t> ready;        // by kind: those of them that are ready
   std::vector<FinishedOp> finished;  // since the last epoch, by time
   // What counters said of the time between the last epoch and this one, and what ops that were
   // launched in this epoch will ask for beside it.

@@ -12,9 +12,6 @@
 namespace tutti {
 namespace {
 
-using OpPhase = OpStatus::Phase;
-using SlotPhase = SlotStatus::Phase;
-
 // Streams of random numbers, one for each purpose.
 enum class Purpose : uint64_t { run_time = 1, transfer = 2, tenants = 3, counters = 4 };
 
@@ -97,10 +94,8 @@ ClusterSim::ClusterSim(const Cluster& cluster, ClusterOptions options)
     : cluster_(cluster),
       options_(std::move(options)),
       flows_(true_capacities(cluster, options_.truth)),
-      meters_(cluster_, options_, flows_.capacities()) {
-  state_.cluster = &cluster_;
-  state_.counters = options_.counters;
-}
+      meters_(cluster_, options_, flows_.capacities()),
+      ledger_(cluster, options_.counters) {}
 
 ClusterSim::~ClusterSim() = default;
 
@@ -110,25 +105,14 @@ void ClusterSim::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   seed_ = seed;
   arrivals_ = std::move(arrivals);
   next_arrival_ = finished_jobs_ = 0;
-  decisions_ = turn_ = unsettled_count_ = 0;
-  reward_ = unsettled_ = 0;
+  decisions_ = turn_ = 0;
+  reward_ = 0;
   changed_ = false;
   events_ = {};
   flows_.reset();
   meters_.reset(stream_of(seed, Purpose::counters).next());
-  state_.now = Duration(0);
-  state_.epoch = 0;
-  state_.jobs.clear();
-  state_.jobs.resize(arrivals_.size());
-  state_.in_system.clear();
-  state_.slots.assign(static_cast<size_t>(cluster_.slot_count()), {});
-  state_.busy_slots = 0;
-  state_.pending.assign(cluster_.kinds().size(), 0);
-  state_.finished.clear();
-  state_.readings.assign(options_.counters.size(), {});
-  state_.launched.clear();
-  fetches_left_.assign(state_.slots.size(), 0);
-  waiting_for_.assign(arrivals_.size(), {});
+  ledger_.reset();
+  fetches_left_.assign(static_cast<size_t>(cluster_.slot_count()), 0);
   transfers_.clear();
   free_transfers_.clear();
   records_.clear();
@@ -178,7 +162,7 @@ void ClusterSim::switch_tenant(int32_t index) {
     tenant.flow = flows_.join({&tenant.draw, 1}, ClusterFlows::kEndless, -1);
   }
   const UnknownLoad& load = options_.unknown_load;
-  schedule(state_.now + exponential(tenant.rng, tenant.flow >= 0 ? load.mean_on : load.mean_off),
+  schedule(now() + exponential(tenant.rng, tenant.flow >= 0 ? load.mean_on : load.mean_off),
            Event::Kind::tenant, index);
 }
 
@@ -186,53 +170,14 @@ void ClusterSim::schedule(Duration time, Event::Kind kind, int32_t index) {
   events_.push({time, turn_++, kind, index});
 }
 
-double ClusterSim::weight(const JobStatus& job, OpId op) const {
-  return 1.0 / static_cast<double>(job.job->least_run_time(op).count());
-}
-
-void ClusterSim::admit(size_t arrival) {
-  const JobId id{static_cast<int32_t>(arrival)};
-  auto status = std::make_unique<JobStatus>();
-  const Job& job = *arrivals_[arrival].job;
-  const Graph& graph = job.graph();
-  status->id = id;
-  status->job = arrivals_[arrival].job;
-  status->arrival = arrivals_[arrival].time;
-  status->ops.resize(static_cast<size_t>(graph.size()));
-  status->left = graph.size();
-  status->copies.assign(static_cast<size_t>(graph.value_count()), 0);
-  for (const ValueId value : graph.values()) {
-    if (graph.producer(value).valid()) continue;
-    const MemoryId home = job.problem().home(value);
-    status->copies[value.index] = home.valid() ? uint64_t{1} << home.index : ~uint64_t{0};
-  }
-  if (state_.pending.size() < cluster_.kinds().size())
-    state_.pending.resize(cluster_.kinds().size(), 0);
-  std::vector<int32_t>& waiting = waiting_for_[arrival];
-  waiting.assign(static_cast<size_t>(graph.size()), 0);
-  JobStatus& added = *status;
-  state_.jobs[arrival] = std::move(status);
-  state_.in_system.push_back(id);
-  for (const OpId op : graph.ops()) {
-    ++state_.pending[job.kind(op).index];
-    for (const EdgeId edge : graph.edges(op)) waiting[op.index] += graph.edge_from(edge).valid();
-  }
-  for (const OpId op : graph.ops()) {
-    if (waiting[op.index] == 0) make_ready(added, op);
-  }
-  if (graph.size() == 0) end_job(added);
+void ClusterSim::admit(const Arrival& arrival) {
+  const JobStatus& job = ledger_.admit(arrival.job);
+  if (job.left == 0) end_job(job.id);
   changed_ = true;
 }
 
-void ClusterSim::make_ready(JobStatus& job, OpId op) {
-  job.ops[op.index].phase = OpPhase::ready;
-  job.ready.insert(std::lower_bound(job.ready.begin(), job.ready.end(), op), op);
-  unsettled_ += weight(job, op);
-  ++unsettled_count_;
-}
-
 Result<double> ClusterSim::step(const Action& action) {
-  if (Result<void> allowed = check_action(state_, action); !allowed) return allowed.error();
+  if (Result<void> allowed = check_action(state(), action); !allowed) return allowed.error();
   ++decisions_;
   reward_ = 0;
   switch (action.kind) {
@@ -240,48 +185,22 @@ Result<double> ClusterSim::step(const Action& action) {
       launch(action);
       break;
     case Action::Kind::reconfigure:
-      configure(action);
+      schedule(now() + cluster_.machine().device(action.device).reconfiguration_time,
+               Event::Kind::configured, ledger_.configure(action));
       break;
     case Action::Kind::no_op:
       move_on();
       return reward_;
   }
-  if (!can_act(state_)) move_on();
+  if (!can_act(state())) move_on();
   return reward_;
 }
 
-void ClusterSim::configure(const Action& action) {
-  const int32_t slot = cluster_.first_slot(action.device) + action.context;
-  SlotStatus& status = state_.slots[slot];
-  status.phase = SlotPhase::reconfiguring;
-  status.since = state_.now;
-  status.configured = action.op_kind;
-  ++state_.busy_slots;
-  schedule(state_.now + cluster_.machine().device(action.device).reconfiguration_time,
-           Event::Kind::configured, slot);
-}
-
 void ClusterSim::launch(const Action& action) {
-  JobStatus& job = *state_.jobs[action.job.index];
-  const OpKindId kind = job.job->kind(action.op);
-  const int own = state_.free_slot(action.device, kind);
-  const int32_t slot = cluster_.first_slot(action.device) + own;
-  SlotStatus& status = state_.slots[slot];
-  status.phase = SlotPhase::busy;
-  status.job = action.job;
-  status.op = action.op;
-  status.since = state_.now;
-  ++state_.busy_slots;
-  --state_.pending[kind.index];
-  cluster_.add_launched(kind, slot, state_.launched);
-  OpStatus& op = job.ops[action.op.index];
-  op.phase = OpPhase::fetching;
-  op.device = action.device;
-  op.slot = own;
-  op.launched = state_.now;
-  job.ready.erase(std::lower_bound(job.ready.begin(), job.ready.end(), action.op));
+  const int32_t slot = ledger_.launch(action);
+  JobStatus& job = ledger_.job(action.job);
   JobRecord& record = records_[action.job.index];
-  record.start = std::min(record.start, state_.now);
+  record.start = std::min(record.start, now());
   fetches_left_[slot] = 0;
   for (const EdgeId edge : job.job->graph().edges(action.op)) fetch(job, action.op, edge, slot);
   if (fetches_left_[slot] == 0) start_op(slot);
@@ -325,8 +244,8 @@ void ClusterSim::fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot) {
     if (const auto given = costs.given_transfer(edge, from, device)) {
       transfer.given = true;
       transfer.source = machine.memory_of(from);
-      transfer.begun = state_.now;
-      schedule(state_.now + nanoseconds_of(static_cast<double>(given->count()) * transfer.factor),
+      transfer.begun = now();
+      schedule(now() + nanoseconds_of(static_cast<double>(given->count()) * transfer.factor),
                Event::Kind::hop_begins, index);
       return;
     }
@@ -341,8 +260,8 @@ void ClusterSim::fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot) {
     transfer.route = machine.route(MemoryId{m}, to);
   }
   TUTTI_CHECK(transfer.route != nullptr);
-  transfer.begun = state_.now;
-  schedule(state_.now + transfer.route->hops[0].latency, Event::Kind::hop_begins, index);
+  transfer.begun = now();
+  schedule(now() + transfer.route->hops[0].latency, Event::Kind::hop_begins, index);
 }
 
 std::span<const Draw> ClusterSim::hop_draws(MemoryId from, const Hop& hop) {
@@ -361,7 +280,7 @@ void ClusterSim::begin_hop(int32_t index) {
   Transfer& transfer = *transfers_[index];
   if (transfer.given) return end_hop(index);
   const Hop& hop = transfer.route->hops[transfer.hop];
-  const JobStatus& job = *state_.jobs[transfer.job.index];
+  const JobStatus& job = ledger_.job(transfer.job);
   const auto bytes = static_cast<double>(job.job->graph().bytes(transfer.value));
   flows_.join(hop_draws(transfer.from, hop), bytes * hop.ns_per_byte * transfer.factor,
               owner_of_transfer(cluster_, index));
@@ -372,18 +291,16 @@ void ClusterSim::end_hop(int32_t index) {
   if (options_.record) {
     records_[transfer.job.index].trace.transfers.push_back(
         {transfer.value, transfer.source, transfer.to, static_cast<int>(transfer.hop),
-         transfer.given, transfer.begun, state_.now});
+         transfer.given, transfer.begun, now()});
   }
   if (!transfer.given && transfer.hop + 1 < transfer.route->hops.size()) {
     transfer.from = transfer.route->hops[transfer.hop].to;
     ++transfer.hop;
-    transfer.begun = state_.now;
-    schedule(state_.now + transfer.route->hops[transfer.hop].latency, Event::Kind::hop_begins,
-             index);
+    transfer.begun = now();
+    schedule(now() + transfer.route->hops[transfer.hop].latency, Event::Kind::hop_begins, index);
     return;
   }
-  JobStatus& job = *state_.jobs[transfer.job.index];
-  job.copies[transfer.value.index] |= uint64_t{1} << transfer.to.index;
+  ledger_.arrive(ledger_.job(transfer.job), transfer.value, transfer.to);
   const std::vector<int32_t> slots = std::move(transfer.slots);
   transfer.slots.clear();
   free_transfers_.push_back(index);
@@ -393,14 +310,13 @@ void ClusterSim::end_hop(int32_t index) {
 }
 
 void ClusterSim::start_op(int32_t slot) {
-  const SlotStatus& status = state_.slots[slot];
-  JobStatus& job = *state_.jobs[status.job.index];
-  OpStatus& op = job.ops[status.op.index];
-  op.phase = OpPhase::running;
-  op.started = state_.now;
+  ledger_.start(slot);
+  const SlotStatus& status = state().slots[slot];
+  const JobStatus& job = ledger_.job(status.job);
+  const DeviceId device = cluster_.device_of_slot(slot);
   const Costs& costs = job.job->costs();
-  auto work = static_cast<double>(costs.run_time(status.op, op.device).count());
-  const Noise& noise = costs.run_time_noise(status.op, op.device);
+  auto work = static_cast<double>(costs.run_time(status.op, device).count());
+  const Noise& noise = costs.run_time_noise(status.op, device);
   if (options_.noise && !noise.none()) {
     Rng rng = stream_of(seed_, Purpose::run_time, job.id.index, status.op.index);
     work *= noise.draw(rng);
@@ -409,69 +325,45 @@ void ClusterSim::start_op(int32_t slot) {
 }
 
 void ClusterSim::end_op(int32_t slot) {
-  SlotStatus& status = state_.slots[slot];
-  JobStatus& job = *state_.jobs[status.job.index];
-  const OpId op = status.op;
-  OpStatus& done = job.ops[op.index];
-  done.phase = OpPhase::done;
-  done.finished = state_.now;
-  status.phase = SlotPhase::idle;
-  status.job = {};
-  status.op = {};
-  status.since = state_.now;
-  --state_.busy_slots;
-  unsettled_ -= weight(job, op);
-  if (--unsettled_count_ == 0) unsettled_ = 0;
+  const FinishedOp done = ledger_.finish(slot);
   if (options_.reward == Reward::as_printed) {
-    const auto ns = static_cast<double>(std::max<int64_t>(1, (state_.now - done.launched).count()));
-    reward_ -= 1e6 / ns;
+    const int64_t ns = std::max<int64_t>(1, (done.finished - done.launched).count());
+    reward_ -= 1e6 / static_cast<double>(ns);
   }
-  state_.finished.push_back(
-      {job.id, op, job.job->kind(op), done.device, done.launched, done.started, done.finished});
   if (options_.record) {
-    records_[job.id.index].trace.ops.push_back(
-        {op, done.device, done.slot, done.started, done.finished});
-  }
-  const Graph& graph = job.job->graph();
-  std::vector<int32_t>& waiting = waiting_for_[job.id.index];
-  for (const ValueId value : graph.outputs(op)) {
-    job.copies[value.index] |= uint64_t{1} << cluster_.machine().memory_of(done.device).index;
-    for (const EdgeId edge : graph.consumers(value)) {
-      const OpId to = graph.edge_to(edge);
-      if (--waiting[to.index] == 0) make_ready(job, to);
-    }
+    records_[done.job.index].trace.ops.push_back({done.op, done.device,
+                                                  slot - cluster_.first_slot(done.device),
+                                                  done.started, done.finished});
   }
   changed_ = true;
-  if (--job.left == 0) end_job(job);
+  if (ledger_.job(done.job).left == 0) end_job(done.job);
 }
 
-void ClusterSim::end_job(JobStatus& job) {
-  JobRecord& record = records_[job.id.index];
-  record.finish = state_.now;
-  record.start = std::min(record.start, state_.now);
+void ClusterSim::end_job(JobId id) {
+  JobRecord& record = records_[id.index];
+  record.finish = now();
+  record.start = std::min(record.start, now());
   if (options_.record) {
     record.trace.runtime = "cluster";
     record.trace.graph_fingerprint = record.job->graph().fingerprint();
     record.trace.machine_fingerprint = cluster_.machine().fingerprint();
     record.trace.seed = seed_;
     record.trace.sampled = options_.noise;
-    record.trace.makespan = state_.now;
+    record.trace.makespan = now();
   }
   ++finished_jobs_;
-  std::erase(state_.in_system, job.id);
-  waiting_for_[job.id.index] = {};
-  state_.jobs[job.id.index].reset();
+  ledger_.remove(id);
 }
 
 void ClusterSim::pass_until(Duration time) {
-  const Duration elapsed = time - state_.now;
+  const Duration elapsed = time - now();
   if (elapsed.count() <= 0) return;
   meters_.pass(elapsed, flows_.used(), flows_.full());
   flows_.advance(time);
   const auto ns = static_cast<double>(elapsed.count());
-  if (options_.reward == Reward::slowdown) reward_ -= unsettled_ * ns;
-  if (options_.reward == Reward::elapsed && !state_.in_system.empty()) reward_ -= ns * 1e-9;
-  state_.now = time;
+  if (options_.reward == Reward::slowdown) reward_ -= ledger_.unsettled() * ns;
+  if (options_.reward == Reward::elapsed && !state().in_system.empty()) reward_ -= ns * 1e-9;
+  ledger_.set_time(time);
 }
 
 void ClusterSim::handle_event(const Event& event) {
@@ -483,23 +375,20 @@ void ClusterSim::handle_event(const Event& event) {
       switch_tenant(event.index);
       break;
     case Event::Kind::configured:
-      state_.slots[event.index].phase = SlotPhase::idle;
-      state_.slots[event.index].since = state_.now;
-      --state_.busy_slots;
+      ledger_.configured(event.index);
       changed_ = true;
       break;
   }
 }
 
 void ClusterSim::move_on() {
-  state_.finished.clear();
-  state_.launched.clear();
+  ledger_.begin_epoch();
   changed_ = false;
   while (!done()) {
     Duration next = flows_.next_finish();
     if (!events_.empty()) next = std::min(next, events_.top().time);
     if (next_arrival_ < arrivals_.size())
-      next = std::min(next, std::max(state_.now, arrivals_[next_arrival_].time));
+      next = std::min(next, std::max(now(), arrivals_[next_arrival_].time));
     TUTTI_CHECK(next < kNever);
     pass_until(next);
     // All that happens at this time, before anybody is asked.
@@ -512,21 +401,20 @@ void ClusterSim::move_on() {
         end_hop(owner - cluster_.slot_count());
       }
     }
-    while (!events_.empty() && events_.top().time <= state_.now) {
+    while (!events_.empty() && events_.top().time <= now()) {
       const Event event = events_.top();
       events_.pop();
       handle_event(event);
     }
-    while (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].time <= state_.now)
-      admit(next_arrival_++);
-    if (changed_ && flows_.next_finish() > state_.now &&
-        (events_.empty() || events_.top().time > state_.now)) {
+    while (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].time <= now())
+      admit(arrivals_[next_arrival_++]);
+    if (changed_ && flows_.next_finish() > now() &&
+        (events_.empty() || events_.top().time > now())) {
       changed_ = false;
-      if (can_act(state_)) break;
+      if (can_act(state())) break;
     }
   }
-  ++state_.epoch;
-  meters_.close(state_.readings);
+  meters_.close(ledger_.readings());
 }
 
 Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,

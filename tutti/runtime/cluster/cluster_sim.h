@@ -23,6 +23,7 @@
 #include <queue>
 #include <vector>
 
+#include "tutti/plan/cluster_ledger.h"
 #include "tutti/plan/dispatch.h"
 #include "tutti/runtime/cluster/flows.h"
 #include "tutti/runtime/cluster/meters.h"
@@ -61,7 +62,7 @@ class ClusterSim {
   bool done() const { return finished_jobs_ == arrivals_.size(); }
 
   // What a dispatcher sees. Unless done: can_act(state()).
-  const ClusterState& state() const { return state_; }
+  const ClusterState& state() const { return ledger_.state(); }
 
   // Does it; once nothing is left to decide, or for "nothing now", moves on to the next decision.
   // The reward is that of the time that passed. Fails with a sentence, and changes nothing, where
@@ -89,16 +90,14 @@ class ClusterSim {
     }
   };
 
-  void admit(size_t arrival);
+  void admit(const Arrival& arrival);
   void launch(const Action& action);
-  void configure(const Action& action);
   void fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot);
   void begin_hop(int32_t transfer);
   void end_hop(int32_t transfer);
   void start_op(int32_t slot);
   void end_op(int32_t slot);
-  void make_ready(JobStatus& job, OpId op);
-  void end_job(JobStatus& job);
+  void end_job(JobId id);
   void switch_tenant(int32_t tenant);
   void schedule(Duration time, Event::Kind kind, int32_t index);
   // To the next time at which something can be decided, or to the end.
@@ -107,13 +106,13 @@ class ClusterSim {
   void handle_event(const Event& event);
   std::span<const Draw> hop_draws(MemoryId from, const Hop& hop);
   void make_tenants();
-  double weight(const JobStatus& job, OpId op) const;
+  Duration now() const { return ledger_.state().now; }
 
   const Cluster& cluster_;
   ClusterOptions options_;
   ClusterFlows flows_;
   Meters meters_;
-  ClusterState state_;
+  ClusterLedger ledger_;
   uint64_t seed_ = 0;
   std::vector<Arrival> arrivals_;
   size_t next_arrival_ = 0;
@@ -121,12 +120,9 @@ class ClusterSim {
   int64_t decisions_ = 0;
   int64_t turn_ = 0;
   double reward_ = 0;
-  double unsettled_ = 0;  // sum over ops in flight or ready of 1 / T_iso
-  int64_t unsettled_count_ = 0;
   bool changed_ = false;  // something ended or came: there may be something to decide
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<int32_t> fetches_left_;              // by slot
-  std::vector<std::vector<int32_t>> waiting_for_;  // by job: producers not done, by op
+  std::vector<int32_t> fetches_left_;  // by slot
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<int32_t> free_transfers_;
   std::vector<std::unique_ptr<Tenant>> tenants_;

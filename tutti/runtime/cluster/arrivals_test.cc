@@ -1,0 +1,91 @@
+#include "tutti/runtime/cluster/arrivals.h"
+
+#include <gtest/gtest.h>
+
+#include "tutti/graph/make/job.h"
+#include "tutti/plan/job_study.h"
+#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/cluster/testing.h"
+
+namespace tutti {
+namespace {
+
+TEST(Arrivals, CapacityIsThatOfTheBestDivision) {
+  // "compute" takes 1000 ns of 0.8 of one of two cores, or 100 ns of the GPU: a job per 400 ns on
+  // the CPU and one per 100 ns on the GPU, together one per 80 ns.
+  Cluster cluster = testing::small_cluster();
+  const JobList jobs = {testing::add(cluster, testing::chain({"compute"}))};
+  EXPECT_NEAR(most_jobs_per_s(cluster, jobs) * 80e-9, 1, 0.03);
+}
+
+TEST(Arrivals, ComeAtTheRateThatTheLoadSays) {
+  Cluster cluster = job_study_cluster();
+  const auto jobs = add_jobs(cluster, make_jobs(JobSet::train, 10, 1));
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  for (const auto process : {ArrivalSpec::Process::poisson, ArrivalSpec::Process::bursts}) {
+    const auto arrivals =
+        draw_arrivals(cluster, *jobs, {.process = process, .load = 0.5, .jobs = 4000}, 3);
+    const double seconds = static_cast<double>(arrivals.back().time.count()) * 1e-9;
+    // Standard error: 1 / sqrt(4000) = 0.016 for one at a time; about 2.4 times as much for bursts.
+    EXPECT_NEAR(4000 / seconds / (0.5 * most_jobs_per_s(cluster, *jobs)), 1, 0.12);
+    int together = 0;
+    for (size_t i = 1; i < arrivals.size(); ++i)
+      together += arrivals[i].time == arrivals[i - 1].time;
+    EXPECT_NEAR(together, process == ArrivalSpec::Process::poisson ? 0 : 3000, 150);
+  }
+}
+
+TEST(Arrivals, OfTheTestSetAreOfTwoFamiliesAndOthersOfOne) {
+  for (const Graph& graph : make_jobs(JobSet::test, 30, 1))
+    EXPECT_NE(graph.name().find('+'), std::string::npos);
+  for (const Graph& graph : make_jobs(JobSet::train, 30, 1))
+    EXPECT_EQ(graph.name().find('+'), std::string::npos);
+}
+
+TEST(Arrivals, FilesAreReadOrRefusedWithALine) {
+  const auto read = [](const char* text) {
+    Source source = Source::from_text("a.json", text);
+    return read_arrivals(source);
+  };
+  const auto good = read(R"({"schema_version": 1, "arrival": [
+      {"time_ns": 5, "job": "align-1"}, {"time_ns": 5, "job": "x.json"}]})");
+  ASSERT_TRUE(good) << good.error().message;
+  ASSERT_EQ(good->size(), 2U);
+  EXPECT_EQ((*good)[1].job, "x.json");
+  for (const auto& [text, says] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"schema_version": 1})", "there is no [[arrival]]"},
+           {"{\"schema_version\": 1, \"arrival\": [\n{\"time_ns\": 5, \"job\": \"a\"},\n"
+            "{\"time_ns\": 4, \"job\": \"a\"}]}",
+            "a.json:3: an arrival is earlier"},
+           {R"({"schema_version": 1, "arrival": [{"time_ns": -1, "job": "a"}]})", "time_ns"},
+           {R"({"schema_version": 1, "arrival": [{"time_ns": 1}]})", "job"}}) {
+    const auto bad = read(text);
+    ASSERT_FALSE(bad) << text;
+    EXPECT_NE(bad.error().message.find(says), std::string::npos) << bad.error().message;
+  }
+}
+
+// The clusters of the study, from end to end: what is slowed down, and that the hidden load shows.
+TEST(JobStudy, JobsAreSlowerTogetherThanAlone) {
+  Cluster cluster = job_study_cluster(0);
+  const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 20, 1));
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  double slowdown[3];
+  for (const int how : {0, 1, 2}) {  // nearly alone; together; together with unknown load
+    ClusterOptions options;
+    if (how == 2) options.unknown_load = {.share = 0.5};
+    ClusterSim sim(cluster, options);
+    testing::FirstLegal first;
+    const auto run = run_cluster(
+        sim, draw_arrivals(cluster, *jobs, {.load = how == 0 ? 0.01 : 0.5, .jobs = 60}, 1), first,
+        1);
+    ASSERT_TRUE(run) << run.error().message;
+    slowdown[how] = 0;
+    for (const JobRecord& job : run->jobs) slowdown[how] += job.slowdown() / 60;
+  }
+  EXPECT_LT(slowdown[0], slowdown[1]);
+  EXPECT_LT(slowdown[1], slowdown[2]);
+}
+
+}  // namespace
+}  // namespace tutti
