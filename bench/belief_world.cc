@@ -13,7 +13,7 @@ constexpr int kGpus = 4;
 constexpr double kStep = 50e-6;       // seconds
 constexpr int kStepsPerReading = 50;  // 2.5 ms
 constexpr double kMeanBytes = 8e6;    // of a transfer
-constexpr double kFullShare = 0.999;  // a wire that carries this much has somebody waiting
+constexpr double kFullShare = 0.999;  // a wire that carries this much is full
 
 }  // namespace
 
@@ -87,11 +87,18 @@ void World::share(const std::vector<Flow>& flows, std::vector<double>& rates,
 
 Epoch World::run(uint64_t seed) const {
   Rng rng(seed);
-  // Transfers begin at random; how many, and between whom, differs from epoch to epoch.
-  const double load = 1.3 * rng.uniform();
-  const double per_step = load * wires_[switch_].capacity * kStep / kMeanBytes;
+  // Transfers begin at random; how many, and between whom, differs from epoch to epoch. Some GPUs
+  // rest, so that now the links and now the switch is too narrow.
   std::vector<double> liking;
-  for (int g = 0; g <= kGpus; ++g) liking.push_back(0.1 + rng.uniform());
+  double width = 0;
+  for (int g = 0; g < kGpus; ++g) {
+    const bool rests = rng.uniform() < 0.5;
+    liking.push_back(rests ? 0 : 0.1 + rng.uniform());
+    width += rests ? 0 : wires_[out_[g]].capacity + wires_[in_[g]].capacity;
+  }
+  liking.push_back(1);  // the host
+  const double load = 1.3 * rng.uniform();
+  const double per_step = load * std::min(width, wires_[switch_].capacity) * kStep / kMeanBytes;
   const auto pick = [&] {
     double sum = 0;
     for (const double one : liking) sum += one;
@@ -108,7 +115,7 @@ Epoch World::run(uint64_t seed) const {
   const int warm_up = 2;  // readings, while the first transfers come
   for (int reading = -warm_up; reading < options_.readings; ++reading) {
     std::vector<double> bytes(wires_.size(), 0.0);
-    std::vector<int> full(wires_.size(), 0);
+    std::vector<int> awaited(wires_.size(), 0);
     for (int step = 0; step < kStepsPerReading; ++step) {
       for (double due = per_step; due > 0; due -= 1) {
         if (rng.uniform() >= due) continue;
@@ -120,9 +127,13 @@ Epoch World::run(uint64_t seed) const {
         if (to != kGpus) flows.back().wires.push_back(in_[to]);
       }
       share(flows, rates, loads);
+      std::vector<int> users(wires_.size(), 0);
+      for (const Flow& flow : flows) {
+        for (const int wire : flow.wires) ++users[wire];
+      }
       for (size_t w = 0; w < wires_.size(); ++w) {
         bytes[w] += loads[w] * kStep;
-        full[w] += loads[w] >= kFullShare * wires_[w].capacity ? 1 : 0;
+        awaited[w] += users[w] > 1 && loads[w] >= kFullShare * wires_[w].capacity ? 1 : 0;
       }
       size_t kept = 0;
       for (size_t f = 0; f < flows.size(); ++f) {
@@ -140,7 +151,7 @@ Epoch World::run(uint64_t seed) const {
         readings[wire.traffic_counter].push_back(bytes[w] / (kStep * kStepsPerReading) +
                                                  error * wire.nominal * rng.normal());
       }
-      readings[wire.waiting_counter].push_back(static_cast<double>(full[w]) / kStepsPerReading +
+      readings[wire.waiting_counter].push_back(static_cast<double>(awaited[w]) / kStepsPerReading +
                                                error * rng.normal());
     }
   }

@@ -8,8 +8,8 @@
 namespace tutti {
 namespace {
 
-// What is known about a share that nobody counts: it may be anything, and is seldom full.
-constexpr CounterBelief kUnknown{.center = 0.4, .scale = 0.3};
+// What is known about a share that nobody counts: it may be anything, but most are idle mostly.
+constexpr CounterBelief kUnknown{.center = 0.25, .scale = 0.25};
 
 CounterBelief in_units(CounterBelief belief, double unit) {
   belief.center /= unit;

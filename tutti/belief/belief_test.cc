@@ -147,10 +147,23 @@ TEST(Belief, SameSeedSameNumbersWithAnyNumberOfThreads) {
 
 TEST(Belief, BothGradientsOfAMachineAgree) {
   const Machine machine = preset("cpu-gpu");
-  const std::vector<Counter> counters{waiting_of(machine, "pcie>")};
+  const DeviceId cpu = *machine.find_device("cpu");
+  const DeviceId gpu = *machine.find_device("gpu");
+  const std::vector<Counter> counters{
+      traffic_of(machine, "pcie>"),
+      traffic_of(machine, "pcie<"),
+      waiting_of(machine, "pcie>"),
+      {"memory", "B/s", resource_of(machine.host_memory()), Quantity::traffic},
+      {"core", "share", core_of(cpu, 0), Quantity::busy},
+      {"gpu", "share", resource_of(gpu), Quantity::busy}};
   const Belief belief(machine, counters);
   const auto constants = belief.network().start();
-  const Observation observation{{{.mean = 0.6, .spread = 0.1, .count = 8}}};
+  const Observation observation{{{.mean = 6e9, .spread = 1e9, .count = 8},
+                                 {.mean = 4e9, .spread = 1e9, .count = 8},
+                                 {.mean = 0.3, .spread = 0.1, .count = 8},
+                                 {.mean = 5e10, .spread = 1e10, .count = 8},
+                                 {.mean = 0.6, .spread = 0.1, .count = 8},
+                                 {.mean = 0.4, .spread = 0.1, .count = 8}}};
   const Inferred inferred = belief.infer(constants, observation, {.samples = 200000});
   std::vector<double> by_mean;
   for (size_t r = 0; r < belief.resources().size(); ++r)
@@ -159,7 +172,7 @@ TEST(Belief, BothGradientsOfAMachineAgree) {
   const auto path = belief.backward(inferred, by_mean, {}, GradientKind::path);
   EXPECT_GT(testing::cosine(sampled, path), 0.99);
   for (size_t k = 0; k < path.size(); ++k)
-    EXPECT_NEAR(sampled[k], path[k], 0.15) << belief.network().constants()[k].name;
+    EXPECT_NEAR(sampled[k], path[k], 0.03) << belief.network().constants()[k].name;
 }
 
 // A link that carries only 0.7 of what the machine's file says, seen through what transfers wait.

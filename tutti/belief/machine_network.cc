@@ -168,22 +168,26 @@ class Builder {
     if (item.bytes_per_s <= 0) return;  // never the bottleneck
     std::vector<VariableId> parents;
     std::vector<double> factors;
+    std::vector<bool> scaled;
+    std::vector<ConstantId> constants{capacity(item.name)};
     for (const End& end : ends_[item.name]) {
       if (end.into == 0) continue;
-      // A link without a bandwidth of its own still brings traffic.
-      const Carried carried =
-          end.carried ? *end.carried
-                      : Carried{add_measured(Quantity::traffic, "traffic", resource_of(end.channel),
-                                             item.bytes_per_s),
-                                item.bytes_per_s};
-      parents.push_back(carried.variable);
-      factors.push_back(end.into * carried.unit / item.bytes_per_s);
+      const Resource channel = resource_of(end.channel);
+      // The use of a link is a share of its true capacity. One without a bandwidth of its own still
+      // brings traffic.
+      scaled.push_back(end.carried.has_value());
+      if (end.carried) constants.push_back(capacity(machine_.channel(end.channel).name));
+      parents.push_back(
+          end.carried ? end.carried->variable
+                      : add_measured(Quantity::traffic, "traffic", channel, item.bytes_per_s));
+      factors.push_back(end.into * (end.carried ? end.carried->unit / item.bytes_per_s : 1));
     }
     if (parents.empty()) return;
+    constants.push_back(noise("switch"));
     const Resource resource = resource_of(channel_by_name_.at(item.name));
     const VariableId use =
-        believe(resource, fmt::format("switch[{}]", item.name), parents,
-                {capacity(item.name), noise("switch")}, saturating_load(std::move(factors)));
+        believe(resource, fmt::format("switch[{}]", item.name), parents, std::move(constants),
+                saturating_load(std::move(factors), std::move(scaled)));
     observe_waiting(resource, "switch", use);
     switches_.emplace(item.name, use);
   }

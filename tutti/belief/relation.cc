@@ -21,7 +21,14 @@ double saturation_slope(double x) {
 
 class SaturatingLoad final : public Relation {
  public:
-  explicit SaturatingLoad(std::vector<double> factors) : factors_(std::move(factors)) {}
+  SaturatingLoad(std::vector<double> factors, const std::vector<bool>& scaled)
+      : factors_(std::move(factors)), scale_of_(factors_.size(), 0) {
+    TUTTI_CHECK(scaled.empty() || scaled.size() == factors_.size());
+    size_t next = 1;
+    for (size_t p = 0; p < scaled.size(); ++p) {
+      if (scaled[p]) scale_of_[p] = next++;
+    }
+  }
 
   void mean(const Family& family, double* out) const override {
     load(family, out);
@@ -40,23 +47,34 @@ class SaturatingLoad final : public Relation {
       x[i] = inner / capacity;
     }
     gradient[0] += by_capacity;
-    if (parent_slopes == nullptr) return;
     for (size_t p = 0; p < factors_.size(); ++p) {
-      for (int i = 0; i < family.count; ++i) parent_slopes[p][i] += x[i] * factors_[p];
+      if (scale_of_[p] > 0) {
+        double by_scale = 0;
+        for (int i = 0; i < family.count; ++i) by_scale += x[i] * family.parents[p][i];
+        gradient[scale_of_[p]] += by_scale * factors_[p];
+      }
+      if (parent_slopes == nullptr) continue;
+      const double factor = factors_[p] * scale(family, p);
+      for (int i = 0; i < family.count; ++i) parent_slopes[p][i] += x[i] * factor;
     }
   }
 
  private:
+  double scale(const Family& family, size_t p) const {
+    return scale_of_[p] > 0 ? family.constants[scale_of_[p]] : 1;
+  }
+
   void load(const Family& family, double* out) const {
     std::fill(out, out + family.count, 0.0);
     for (size_t p = 0; p < factors_.size(); ++p) {
-      const double factor = factors_[p] / family.constants[0];
+      const double factor = factors_[p] * scale(family, p) / family.constants[0];
       const double* parent = family.parents[p];
       for (int i = 0; i < family.count; ++i) out[i] += factor * parent[i];
     }
   }
 
   std::vector<double> factors_;
+  std::vector<size_t> scale_of_;  // the place of the parent's own capacity; 0: none
 };
 
 class SaturatingMixture final : public Relation {
@@ -289,8 +307,9 @@ void Relation::add_path(const Family& family, const double* x, const double* slo
   pull(family, slope, parent_slopes, gradient);
 }
 
-std::shared_ptr<const Relation> saturating_load(std::vector<double> factors) {
-  return std::make_shared<SaturatingLoad>(std::move(factors));
+std::shared_ptr<const Relation> saturating_load(std::vector<double> factors,
+                                                std::vector<bool> scaled) {
+  return std::make_shared<SaturatingLoad>(std::move(factors), scaled);
 }
 std::shared_ptr<const Relation> saturating_mixture() {
   return std::make_shared<SaturatingMixture>();

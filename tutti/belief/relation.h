@@ -35,8 +35,10 @@ class Relation : public Law {
 inline constexpr double kCorner = 0.05;
 double saturate(double x);
 
-// saturate(sum of factor * parent / capacity). Constants: capacity, s.
-std::shared_ptr<const Relation> saturating_load(std::vector<double> factors);
+// saturate(sum of factor * parent / capacity). Parents that are shares of a capacity of their own,
+// `scaled`, are multiplied by it. Constants: capacity, that of each scaled parent, s.
+std::shared_ptr<const Relation> saturating_load(std::vector<double> factors,
+                                                std::vector<bool> scaled = {});
 
 // saturate(sum of weight * parent). Constants: a weight for each parent, s.
 std::shared_ptr<const Relation> saturating_mixture();

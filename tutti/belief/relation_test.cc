@@ -66,6 +66,8 @@ const std::vector<std::vector<double>> kParents = {{0.9, 0.3, 0.7}, {0.5, 0.2, 0
 
 TEST(Relation, EveryDerivativeIsThatOfTheValue) {
   expect_true_derivatives({saturating_load({1, 0.5, 2}), kParents, {0.8, 0.05}});
+  expect_true_derivatives(
+      {saturating_load({1, 0.5, 2}, {true, false, true}), kParents, {0.8, 0.7, 0.9, 0.05}});
   expect_true_derivatives({saturating_mixture(), kParents, {0.8, 0.3, 0.5, 0.05}});
   expect_true_derivatives({any_of(), kParents, {0.8, 0.3, 0.5, 0.05}});
   expect_true_derivatives({share_above_threshold({1, 4, 16}), kParents, {7.0, 0.05}});

@@ -109,12 +109,11 @@ class ProcSource final : public CounterSource {
       const auto kibibytes = value_of(root_ + "/proc/meminfo", "MemAvailable");
       return kibibytes ? std::optional(*kibibytes * 1024) : std::nullopt;
     });
-    add_rate("cgroup.cpu", "cores", {}, [this]() -> std::optional<double> {
-      const auto microseconds = value_of(cgroup_ + "/cpu.stat", "usage_usec");
-      return microseconds ? std::optional(*microseconds * 1e-6) : std::nullopt;
+    add_rate("cgroup.cpu", "cores", {}, [this] { return cgroup_cpu_seconds(); });
+    add_level("cgroup.memory", "B", memory, [this] {
+      const auto bytes = number_in(cgroup_ + "/memory.current");
+      return bytes ? bytes : number_in(root_ + "/sys/fs/cgroup/memory/memory.usage_in_bytes");
     });
-    add_level("cgroup.memory", "B", memory,
-              [this] { return number_in(cgroup_ + "/memory.current"); });
     std::vector<double> first(counters_.size());
     read(first);
   }
@@ -147,6 +146,14 @@ class ProcSource final : public CounterSource {
 
   static Look of(std::string path, std::string name) {
     return [path = std::move(path), name = std::move(name)] { return value_of(path, name); };
+  }
+
+  // Of version 2, else of version 1 as a container sees it.
+  std::optional<double> cgroup_cpu_seconds() const {
+    if (const auto microseconds = value_of(cgroup_ + "/cpu.stat", "usage_usec"))
+      return *microseconds * 1e-6;
+    const auto nanoseconds = number_in(root_ + "/sys/fs/cgroup/cpuacct/cpuacct.usage");
+    return nanoseconds ? std::optional(*nanoseconds * 1e-9) : std::nullopt;
   }
 
   // None for an interface that has gone.

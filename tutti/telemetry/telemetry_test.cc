@@ -9,11 +9,9 @@
 #include <string>
 #include <thread>
 
-#include "tutti/machine/discover.h"
 #include "tutti/machine/preset.h"
 #include "tutti/telemetry/available.h"
 #include "tutti/telemetry/nvml.h"
-#include "tutti/telemetry/perf.h"
 #include "tutti/telemetry/proc.h"
 #include "tutti/telemetry/rusage.h"
 #include "tutti/telemetry/sampler.h"
@@ -120,6 +118,19 @@ TEST_F(ProcTest, ReadsSharesAndRatesSinceTheLastTime) {
   const auto core = values.find("cpu.core0.busy");
   ASSERT_NE(core, values.end());
   EXPECT_TRUE(std::isnan(core->second) || std::fabs(core->second - 0.75) < 1e-12);
+}
+
+TEST_F(ProcTest, TakesCgroupsOfVersionOneToo) {
+  std::filesystem::remove_all(root_ + "/sys");
+  put("/sys/fs/cgroup/cpuacct/cpuacct.usage", "5000000000\n");
+  put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "8192\n");
+  auto source = make_proc_source(machine_of("cpu-gpu"), clock(), root_);
+  ASSERT_TRUE(source) << source.error().message;
+  now_ += std::chrono::seconds(2);
+  put("/sys/fs/cgroup/cpuacct/cpuacct.usage", "8000000000\n");
+  const auto values = read_once(**source);
+  EXPECT_DOUBLE_EQ(values.at("cgroup.cpu"), 1.5);
+  EXPECT_DOUBLE_EQ(values.at("cgroup.memory"), 8192);
 }
 
 TEST_F(ProcTest, HasNothingToSayIfNoTickHasPassedOrAFileHasGone) {
