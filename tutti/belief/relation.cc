@@ -8,9 +8,20 @@ namespace tutti {
 namespace {
 
 using Column = std::array<double, kBlock>;
+static_assert(kBlock % 2 == 0, "normals are drawn in pairs");
 
 double noise_of(const Family& family) {
   return family.constants.back();
+}
+
+// Box and Muller's transformation gives two at once.
+void draw_normals(Rng& rng, int count, double* out) {
+  for (int i = 0; i < count; i += 2) {
+    const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
+    const double angle = 6.283185307179586 * rng.uniform();
+    out[i] = radius * std::cos(angle);
+    out[i + 1] = radius * std::sin(angle);
+  }
 }
 
 // saturate is (1 + x - root) / 2 with root = sqrt((1 - x)^2 + 4 c^2).
@@ -263,8 +274,10 @@ double saturate(double x) {
 
 void Relation::draw(const Family& family, Rng& rng, double* x) const {
   mean(family, x);
+  Column normals;
+  draw_normals(rng, family.count, normals.data());
   const double noise = noise_of(family);
-  for (int i = 0; i < family.count; ++i) x[i] += noise * rng.normal();
+  for (int i = 0; i < family.count; ++i) x[i] += noise * normals[i];
 }
 
 // An observed variable is seen through its counter, whose own doubt adds to the noise.
