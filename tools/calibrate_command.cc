@@ -17,6 +17,7 @@
 #include "tutti/base/output.h"
 #include "tutti/calibrate/calibrate.h"
 #include "tutti/calibrate/state_file.h"
+#include "tutti/calibrate/tune.h"
 #include "tutti/costs/file.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"
@@ -25,7 +26,8 @@
 namespace tutti {
 namespace {
 
-constexpr int kWholeGraphs = 4;  // random placements of each graph that are run
+constexpr int kWholeGraphs = 4;     // random placements of each graph that are run
+constexpr double kForPlans = 0.35;  // of the budget
 
 struct CalibrateArguments {
   std::vector<std::string> graphs;
@@ -37,6 +39,7 @@ struct CalibrateArguments {
   std::string ladder = "kinds";
   std::string budget = "20s";
   std::optional<int64_t> runs;
+  int plans = 12;
   CommonOptions common;
 };
 
@@ -127,6 +130,7 @@ Result<std::vector<Experiment>> experiments_of(const CalibrateArguments& argumen
   std::vector<Experiment> experiments = op_probes(machine, sources, can_run, kinds);
   for (Experiment& probe : route_probes(machine, can_run)) experiments.push_back(std::move(probe));
   for (const auto& imported : graphs) {
+    if (arguments.plans > 0) break;  // these are of more use
     Result<std::vector<Experiment>> whole =
         whole_graphs(machine, imported->graph, kWholeGraphs, arguments.common.seed, can_run);
     if (!whole) return whole.error();
@@ -141,16 +145,53 @@ Result<std::vector<Experiment>> experiments_of(const CalibrateArguments& argumen
 void show_progress(int64_t run, size_t experiments, const Experiment& experiment) {
   if (!shows_progress()) return;
   const auto count = static_cast<int64_t>(experiments);
-  fmt::print(stderr, "\r\033[Kround {}, {} of {}: {}", run / count + 1, run % count + 1, count,
+  const int64_t turn = run / CalibrateOptions{}.in_a_row;
+  fmt::print(stderr, "\r\033[Kround {}, {} of {}: {}", turn / count + 1, turn % count + 1, count,
              experiment.what);
   std::fflush(stderr);
+}
+
+// Whole plans, after all else.
+Result<void> run_plans(const CalibrateArguments& arguments, const Machine& machine,
+                       const Graphs& graphs, RealRuntime& runtime, const Stop& stop,
+                       Knowledge& knowledge) {
+  std::vector<const Graph*> sources;
+  for (const auto& imported : graphs) sources.push_back(&imported->graph);
+  TuneOptions options{.plans = arguments.plans, .seed = arguments.common.seed, .stop = stop};
+  options.progress = [&](int64_t run, int64_t of) {
+    if (!shows_progress()) return;
+    fmt::print(stderr, "\r\033[Kplans: run {} of {}", run + 1, of);
+    std::fflush(stderr);
+  };
+  const Result<Tuned> tuned = tune(machine, sources, runtime, knowledge, options);
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
+  if (!tuned) return tuned.error();
+  std::string scales = fmt::format("transfers {:.2f}", knowledge.scales().transfers);
+  for (const auto& [kind, scale] : knowledge.scales().devices) {
+    scales += fmt::format(", ops on {} {:.2f}", kind, scale);
+  }
+  fmt::print(stderr,
+             "tutti: {} plans were run as a whole; mean error {:.1f} %, and {:.1f} % with these "
+             "factors: {}\n",
+             tuned->plans, 100 * tuned->error_before, 100 * tuned->error_after, scales);
+  return {};
 }
 
 Result<void> measure(const CalibrateArguments& arguments, const Machine& machine,
                      const Graphs& graphs, CalibrationState& state) {
   Stop stop = stop_on_interrupt();
-  const auto begin = Stop::Clock::now();
-  if (!arguments.runs) stop = stop.by(begin + *parse_budget(arguments.budget));
+  Stop before_plans = stop;
+  const bool has_plans = !graphs.empty() && arguments.plans > 0;
+  if (!arguments.runs) {
+    const auto begin = Stop::Clock::now();
+    const auto budget = *parse_budget(arguments.budget);
+    stop = stop.by(begin + budget);
+    before_plans = stop;
+    if (has_plans) {
+      before_plans = stop.by(
+          begin + std::chrono::duration_cast<Stop::Clock::duration>(budget * (1 - kForPlans)));
+    }
+  }
   const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
   if (!runtime) return runtime.error();
   if (const std::string note = (*runtime)->note(); !note.empty()) {
@@ -167,7 +208,7 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   CalibrateOptions options{.begin = state.runs,
                            .runs = arguments.runs ? state.runs + *arguments.runs : 0,
                            .seed = arguments.common.seed,
-                           .stop = stop};
+                           .stop = before_plans};
   options.when = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
   options.progress = [&](int64_t run, const Experiment& experiment) {
     show_progress(run, experiments->size(), experiment);
@@ -180,14 +221,15 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
     fmt::print(stderr, "tutti: warning: left out {}\n", failure);
   }
   const auto count = static_cast<int64_t>(experiments->size());
-  if (done->runs < 3 * count) {
+  if (done->runs < 2 * options.in_a_row * count) {
     fmt::print(stderr,
-               "tutti: warning: runs: {}; the {} experiments need three each at the least; give a "
+               "tutti: warning: runs: {}; the {} experiments need {} each at the least; give a "
                "longer --budget, or go on with --state\n",
-               done->runs, count);
+               done->runs, count, 2 * options.in_a_row);
   }
   state.runs = done->runs;
-  return {};
+  if (!has_plans || state.knowledge.empty()) return {};
+  return run_plans(arguments, machine, graphs, **runtime, stop, state.knowledge);
 }
 
 std::string in_notation_of(const std::string& path, const std::string& toml,
@@ -338,6 +380,12 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
       ->excludes(budget)
       ->excludes(traces);
   budget->excludes(traces);
+  command
+      ->add_option("--plans", arguments->plans,
+                   "Plans of each graph that are run in the end, to fit what ops do to each other")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str()
+      ->excludes(traces);
   command
       ->add_option(
           "--ladder", arguments->ladder,

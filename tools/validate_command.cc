@@ -130,12 +130,14 @@ std::string percent(double share) {
 
 void print_text(const Validation& validation) {
   fmt::print("{}\n", to_text(validation.summary()));
-  Table graphs({"graph", "plans", "rank corr.", "better half", "mean error", "bias", "regret"});
+  Table graphs({"graph", "plans", "rank corr.", "better half", "runs agree", "mean error", "bias",
+                "regret"});
   for (const ValidatedGraph& graph : validation.graphs) {
     graphs.add({graph.name, std::to_string(graph.plans.size()),
                 fmt::format("{:.3f}", graph.rank_correlation()),
                 fmt::format("{:.3f}", graph.rank_correlation_better_half()),
-                percent(graph.mean_error()), percent(graph.bias()), percent(graph.top1_regret())});
+                fmt::format("{:.3f}", graph.agreement_of_runs()), percent(graph.mean_error()),
+                percent(graph.bias()), percent(graph.top1_regret())});
   }
   fmt::print("{}", graphs.text());
   Table residuals({"op", "on", "runs", "real/expected", "median error", "share of time"});
@@ -145,6 +147,13 @@ void print_text(const Validation& validation) {
                    percent(row.time_share)});
   }
   fmt::print("{}", residuals.text());
+  Table delays({"dispatch delay on", "ops", "median", "90 %", "99 %", "99.9 %", "most"});
+  for (const DispatchDelays& row : validation.delays) {
+    const auto at = [&](double share) { return to_text(nanoseconds_of(row.quantile(share))); };
+    delays.add(
+        {row.where, std::to_string(row.ns.size()), at(0.5), at(0.9), at(0.99), at(0.999), at(1)});
+  }
+  fmt::print("{}", delays.text());
 }
 
 Result<void> run(const ValidateArguments& arguments) {

@@ -70,16 +70,17 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
                              const CalibrateOptions& options) {
   Calibrated done{.runs = options.begin};
   const auto count = static_cast<int64_t>(experiments.size());
-  std::vector<int> warm(experiments.size(), 0);
   std::vector<bool> broken(experiments.size(), false);
   std::vector<size_t> order;
   int64_t round = -1;
+  int64_t warm = -1;  // the turn that has had its runs in vain
   while (count > 0 && (options.runs == 0 || done.runs < options.runs) && !options.stop.now()) {
-    if (done.runs / count != round) {
-      round = done.runs / count;
+    const int64_t turn = done.runs / options.in_a_row;
+    if (turn / count != round) {
+      round = turn / count;
       order = order_of_round(experiments.size(), options.seed, round);
     }
-    const size_t which = order[static_cast<size_t>(done.runs % count)];
+    const size_t which = order[static_cast<size_t>(turn % count)];
     const Experiment& experiment = experiments[which];
     if (broken[which]) {
       ++done.runs;
@@ -89,9 +90,10 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
     Result<Run> run = Run::make(machine, experiment, can_run);
     if (!run) return run.error();
     Result<Trace> trace = runtime.run(run->problem(), run->plan());
-    for (; trace && warm[which] < options.warm_ups && !options.stop.now(); ++warm[which]) {
+    for (int i = 0; i < options.warm_ups && turn != warm && trace && !options.stop.now(); ++i) {
       trace = runtime.run(run->problem(), run->plan());
     }
+    warm = turn;
     if (!trace && options.stop.now()) break;
     ++done.runs;
     if (trace) {

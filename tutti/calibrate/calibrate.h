@@ -1,5 +1,7 @@
 // Measuring a machine: runs experiments, round by round in an order that is new in each round, and
-// learns from their traces. Every experiment is run once in vain before it counts.
+// learns from their traces. An experiment that gets its turn is run once in vain, then some times
+// in a row: ops then find memory that was in use before and operands that are loaded, as they do
+// where a graph is run again and again.
 //
 // The same experiments and seed go through the same order, so that measuring can end anywhere and
 // go on from there.
@@ -23,7 +25,8 @@ struct CalibrateOptions {
   int64_t begin = 0;  // runs that an earlier call made
   int64_t runs = 0;   // up to so many in all; 0: until the stop
   uint64_t seed = 1;
-  int warm_ups = 1;  // runs of each experiment that do not count
+  int in_a_row = 2;  // runs of an experiment when it is its turn
+  int warm_ups = 1;  // runs before these that do not count
   Stop stop{};
   std::string when{};  // for sentences about drift
   // Called before each run.

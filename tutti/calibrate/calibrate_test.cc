@@ -143,9 +143,10 @@ TEST(Calibrate, PlansAsWellWhereOneKernelOnceTook500TimesAsLong) {
 TEST(Calibrate, SaysWhatGotSlower) {
   const Bench bench;
   const auto rounds = static_cast<int64_t>(bench.experiments.size());
-  HiddenMachine reality(
-      bench.sheet,
-      {.costs = true_costs(), .slower_kind = "gemm", .slower_from = 14 * rounds, .slower = 1.4});
+  HiddenMachine reality(bench.sheet, {.costs = true_costs(),
+                                      .slower_kind = "gemm",
+                                      .slower_from = 14 * rounds * 3 / 2,
+                                      .slower = 1.4});
   const Knowledge knowledge = measured(bench, reality, 24);
   ASSERT_FALSE(knowledge.drifts().empty());
   for (const Drift& drift : knowledge.drifts()) {
@@ -307,7 +308,7 @@ TEST(Experiments, GoOverEveryHopOfAMachine) {
   HiddenMachine reality(machine, {});
   Knowledge knowledge;
   must(calibrate(machine, probes, everything_runs, reality, knowledge,
-                 {.runs = static_cast<int64_t>(probes.size())}));
+                 {.runs = 2 * static_cast<int64_t>(probes.size())}));
   std::set<std::string> seen;
   for (const auto& [key, posterior] : knowledge.cells()) {
     if (key.kind.empty()) seen.insert(key.where);

@@ -140,6 +140,13 @@ Experiment route_probe(const Machine& machine, MemoryId from, DeviceId to, int64
 
 }  // namespace
 
+bool is_probe(const Graph& graph) {
+  for (const ValueId value : graph.values()) {
+    if (graph.producer(value).valid() && !graph.consumers(value).empty()) return false;
+  }
+  return true;
+}
+
 std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph* const> graphs,
                                   const CanRun& can_run, const std::vector<std::string>& kinds) {
   std::map<std::string, std::map<OpWork, Subject>> by_kind;

@@ -31,6 +31,9 @@ struct Experiment {
   std::vector<DeviceId> placement;
 };
 
+// Whether the ops of a graph stand for themselves: none reads what another made.
+bool is_probe(const Graph& graph);
+
 // Whether a kind of op can be run on a kind of device.
 using CanRun = std::function<bool(std::string_view kind, std::string_view device_kind)>;
 

@@ -6,23 +6,14 @@
 #include <cstring>
 
 #include "tutti/base/fingerprint.h"
+#include "tutti/calibrate/experiment.h"
 #include "tutti/kernels/inputs.h"
 
 namespace tutti {
-namespace {
-
-bool edges_in(const Graph& graph) {
-  for (const ValueId value : graph.values()) {
-    if (graph.producer(value).valid() && !graph.consumers(value).empty()) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::string InputCache::key_of(const Graph& graph, ValueId value) {
   const auto [known, is_new] = has_edges_.try_emplace(graph.fingerprint(), false);
-  if (is_new) known->second = edges_in(graph);
+  if (is_new) known->second = !is_probe(graph);
   const auto readers = graph.consumers(value);
   if (known->second || readers.empty()) {
     return fmt::format("{}:{}", fingerprint_text(graph.fingerprint()), value.index);

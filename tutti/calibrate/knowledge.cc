@@ -6,13 +6,14 @@
 #include <cmath>
 #include <set>
 
+#include "tutti/calibrate/experiment.h"
 #include "tutti/calibrate/observe.h"
 
 namespace tutti {
 namespace {
 
 // A single run may be the one that an interrupt fell into.
-constexpr int64_t kLeastRuns = 3;
+constexpr int64_t kLeastRuns = 2;
 // Smaller changes are followed, but are no news.
 constexpr double kLeastNews = 0.05;
 
@@ -36,6 +37,16 @@ NoiseSpec log_normal(double spread) {
 }
 
 }  // namespace
+
+double Scales::of_device(const std::string& device_kind) const {
+  const auto found = devices.find(device_kind);
+  return found == devices.end() ? 1 : found->second;
+}
+
+double Scales::of(const std::string& kind, const std::string& device_kind) const {
+  const auto found = kinds.find({kind, device_kind});
+  return of_device(device_kind) * (found == kinds.end() ? 1 : found->second);
+}
 
 std::string to_text(const Drift& drift) {
   const bool slower = drift.ratio >= 1;
@@ -76,17 +87,18 @@ void Knowledge::learn(const Problem& problem, const Trace& trace, const std::str
   ++runs_;
   const Observed observed = observe(problem, trace);
   std::map<CellKey, std::vector<double>> found;
+  const bool probe = is_probe(problem.graph);
   for (const ObservedOp& op : observed.ops) {
-    found[{.kind = std::string(problem.graph.op_kind_name(op.op)),
-           .where = problem.machine.device(op.device).kind,
-           .work = work_of(problem.graph, op.op)}]
-        .push_back(op.ns);
+    const CellKey key{.kind = std::string(problem.graph.op_kind_name(op.op)),
+                      .where = problem.machine.device(op.device).kind,
+                      .work = work_of(problem.graph, op.op)};
+    found[key].push_back(probe ? op.ns : op.ns / scales_.of(key.kind, key.where));
   }
   for (const ObservedHop& hop : observed.hops) {
     found[{.kind = "",
            .where = hop_name(problem.machine, *hop.hop),
            .work = {.read_bytes = static_cast<double>(hop.bytes)}}]
-        .push_back(hop.ns);
+        .push_back(probe ? hop.ns : hop.ns / scales_.transfers);
   }
   for (const auto& [key, ns] : found) add(key, ns, when);
 }
@@ -135,6 +147,8 @@ CostSpec Knowledge::costs(const Machine& machine) const {
   for (const auto& [kind, where] : kinds) {
     std::map<std::string, std::vector<MeasuredPoint>> by_variant;
     for (MeasuredPoint& point : points(kind, where)) {
+      point.time_ns = std::clamp(point.time_ns * scales_.of(kind, where), 1e-3,
+                                 static_cast<double>(kLongestTimeNs));
       by_variant[point.work.variant].push_back(std::move(point));
     }
     for (auto& [variant, some] : by_variant) {
@@ -155,6 +169,7 @@ Knowledge Knowledge::from(State state) {
   knowledge.drifts_ = std::move(state.drifts);
   knowledge.graphs_ = std::move(state.graphs);
   knowledge.runs_ = state.runs;
+  knowledge.scales_ = std::move(state.scales);
   return knowledge;
 }
 

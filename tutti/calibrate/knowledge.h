@@ -36,13 +36,26 @@ struct Drift {
   std::string when;  // what learn was told
 };
 
+// What things take in whole plans, over what they take in probes: see tune.h. Absent: 1.
+struct Scales {
+  std::map<std::pair<std::string, std::string>, double> kinds{};  // of op, on a kind of device
+  std::map<std::string, double> devices{};  // on top of it: all ops on that kind
+  double transfers = 1;
+
+  double of_device(const std::string& device_kind) const;
+  double of(const std::string& kind, const std::string& device_kind) const;
+};
+// Every transfer over this machine takes so many times as long.
+void scale_transfers(MachineSpec& spec, double factor);
+
 class Knowledge {
  public:
   // More sizes than that are passed over, and only the latest drifts are kept.
   static constexpr size_t kMostCells = 8192;
   static constexpr size_t kMostDrifts = 64;
 
-  // Takes in a run. `when` is for sentences about drift: a date, or the name of a file.
+  // Takes in a run. What a whole graph's ops took is divided by the scales: cells are of probes,
+  // which have no edges. `when` is for sentences about drift: a date, or the name of a file.
   void learn(const Problem& problem, const Trace& trace, const std::string& when);
   // Notes that the graph was run to measure, so that nobody validates on it.
   void note_graph(const Graph& graph);
@@ -53,7 +66,11 @@ class Knowledge {
   int64_t runs() const { return runs_; }
   bool empty() const { return cells_.empty(); }
 
-  // Only what at least three runs have seen counts, unless a kind has nothing better. The noise of
+  // Costs and machine are by these from now on.
+  void set_scales(Scales scales) { scales_ = std::move(scales); }
+  const Scales& scales() const { return scales_; }
+
+  // Only what at least two runs have seen counts, unless a kind has nothing better. The noise of
   // run times without points, and of transfers, is the median of what was measured.
   CostSpec costs(const Machine& machine) const;
 
@@ -67,6 +84,7 @@ class Knowledge {
     std::vector<Drift> drifts{};
     std::vector<uint64_t> graphs{};
     int64_t runs = 0;
+    Scales scales{};
   };
   static Knowledge from(State state);
 
@@ -78,6 +96,7 @@ class Knowledge {
   std::vector<Drift> drifts_;
   std::vector<uint64_t> graphs_;
   int64_t runs_ = 0;
+  Scales scales_;
 };
 
 // "matmul on gpu got 1.4 times slower in run 17 (trace.json)"

@@ -69,6 +69,14 @@ void tell_links(const Machine& machine, const Hop& hop, const WorkLaw& law,
 
 }  // namespace
 
+void scale_transfers(MachineSpec& spec, double factor) {
+  for (MachineSpec::LinkSpec& link : spec.links) {
+    link.latency = bounded(static_cast<double>(link.latency.count()) * factor);
+    link.bytes_per_s /= factor;
+  }
+  for (MachineSpec::SwitchSpec& item : spec.switches) item.bytes_per_s /= factor;
+}
+
 MachineSpec Knowledge::machine(const Machine& machine) const {
   std::vector<LinkFigures> figures(machine.spec().links.size());
   std::set<std::string> told;
@@ -113,6 +121,7 @@ MachineSpec Knowledge::machine(const Machine& machine) const {
     std::sort(some.begin(), some.end());
     item.device.launch_overhead = bounded(some[some.size() / 2]);
   }
+  if (scales_.transfers != 1) scale_transfers(spec, scales_.transfers);
   return spec;
 }
 

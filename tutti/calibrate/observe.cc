@@ -81,8 +81,10 @@ class Observer {
       if (could == Duration{0} || memory_can_be_short_) could = span->start;
       const Duration lasted = span->finish - std::min(could, span->start);
       if (lasted > Duration{0}) {
-        found.push_back(
-            {span->finish, {span->op, span->device, static_cast<double>(lasted.count())}});
+        const Duration waited = span->start - std::min(could, span->start);
+        found.push_back({span->finish,
+                         {span->op, span->device, static_cast<double>(lasted.count()),
+                          static_cast<double>(waited.count())}});
       }
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
@@ -91,10 +93,12 @@ class Observer {
     for (const auto& [finish, op] : found) observed_.ops.push_back(op);
   }
 
-  // True if a channel of the hop divides its bandwidth and another transfer used it meanwhile.
+  // True if another transfer used a channel of the hop meanwhile that divides its bandwidth. So do
+  // those for one at a time, where the hardware lets two start.
   bool disturbed(const TransferSpan& span, const Hop& hop) const {
     for (const ChannelId channel : hop.channels) {
-      if (problem_.machine.channel(channel).sharing != Sharing::shared) continue;
+      const Channel& about = problem_.machine.channel(channel);
+      if (about.sharing == Sharing::unlimited || about.capacity > 1) continue;
       for (const TransferSpan& other : trace_.transfers) {
         if (&other == &span || other.given || other.start >= span.finish ||
             span.start >= other.finish) {

@@ -20,6 +20,7 @@ struct ObservedOp {
   OpId op;
   DeviceId device;
   double ns = 0;
+  double waited_ns = 0;  // of these, before it started
 };
 struct ObservedHop {
   const Hop* hop = nullptr;
@@ -33,7 +34,8 @@ struct Observed {
 };
 
 // Leaves out what says nothing: ops and hops that took no time, transfers with given times, and
-// hops that shared a channel with another. The trace must be of that problem.
+// hops that were on a channel together with another, be it one that should not carry two. The trace
+// must be of that problem.
 Observed observe(const Problem& problem, const Trace& trace);
 
 // The channels of a hop in a word, "a>+b<"; hops over the same channels have the same.

@@ -37,11 +37,11 @@ double weight(double residual) {
   return (kFreedom + 1) / (kFreedom + residual * residual);
 }
 
+// Of an even number the lower one: what is odd about a run makes it longer.
 double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<long>(values.size() / 2);
+  const auto middle = values.begin() + static_cast<long>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+  return *middle;
 }
 
 using Samples = std::span<const Posterior::Sample>;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kFormat = "tutti-calibration";
 constexpr double kMostWork = 1e30;
+constexpr double kMostScale = 100;
 constexpr double kMostLog = 39;  // e^39 ns are nearly the longest time that a file may state
 
 uint64_t fingerprint_in(const std::string& text, Fields& fields) {
@@ -99,6 +100,39 @@ Drift read_drift(const Document& item, Fields& above, const std::string& file) {
   return drift;
 }
 
+Scales read_scales(Fields& above, const std::string& file) {
+  Scales scales;
+  for (const Document& item : above.items("scales")) {
+    Fields fields(item, file, "a scale");
+    const std::string kind = fields.text("kind", "");
+    const std::string where = fields.text("where", "");
+    const double scale = fields.number("scale", {.least = 1 / kMostScale, .most = kMostScale});
+    bool fresh = true;
+    if (where.empty()) {
+      scales.transfers = scale;
+    } else if (kind.empty()) {
+      fresh = scales.devices.emplace(where, scale).second;
+    } else {
+      fresh = scales.kinds.emplace(std::pair(kind, where), scale).second;
+    }
+    if (!fresh) fields.fail("the scale stands twice");
+    if (auto done = fields.done(); !done) above.fail_with(done.error());
+  }
+  return scales;
+}
+
+void write_scales(JsonWriter& json, const Scales& scales) {
+  const auto row = [&](const std::string& kind, const std::string& where, double scale) {
+    json.open_object().field("kind", kind).field("where", where);
+    json.field("scale", scale).close_object();
+  };
+  json.key("scales").open_list();
+  row("", "", scales.transfers);
+  for (const auto& [where, scale] : scales.devices) row("", where, scale);
+  for (const auto& [key, scale] : scales.kinds) row(key.first, key.second, scale);
+  json.close_list();
+}
+
 }  // namespace
 
 std::string calibration_to_json(const CalibrationState& state) {
@@ -116,7 +150,9 @@ std::string calibration_to_json(const CalibrationState& state) {
     json.field("ratio", drift.ratio).field("cells", drift.cells).field("run", drift.run);
     json.field("when", drift.when).close_object();
   }
-  json.close_list().key("cells").open_list();
+  json.close_list();
+  write_scales(json, knowledge.scales());
+  json.key("cells").open_list();
   for (const auto& [key, posterior] : knowledge.cells()) write_cell(json, key, posterior);
   return json.close_list().close_object().text();
 }
@@ -146,6 +182,7 @@ Result<CalibrationState> read_calibration(Source& source) {
   for (const Document& item : fields.items("drifts")) {
     knowledge.drifts.push_back(read_drift(item, fields, file));
   }
+  knowledge.scales = read_scales(fields, file);
   const std::vector<Document>& cells = fields.items("cells");
   if (cells.size() > Knowledge::kMostCells) {
     fields.fail(fmt::format("there are more than {} cells", Knowledge::kMostCells));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -35,6 +36,9 @@ class Residuals {
     for (const ObservedOp& op : observed.ops) {
       add(std::string(problem.graph.op_kind_name(op.op)), problem.machine.device(op.device).kind,
           op.ns, problem.costs.run_time(op.op, op.device));
+      if (op.waited_ns > 0) {
+        delays_[problem.machine.device(op.device).kind].push_back(op.waited_ns);
+      }
     }
     for (const ObservedHop& hop : observed.hops) {
       add("", hop_name(problem.machine, *hop.hop), hop.ns, Costs::hop_time(*hop.hop, hop.bytes));
@@ -59,6 +63,15 @@ class Residuals {
     return residuals;
   }
 
+  std::vector<DispatchDelays> take_delays() {
+    std::vector<DispatchDelays> taken;
+    for (auto& [where, ns] : delays_) {
+      std::sort(ns.begin(), ns.end());
+      taken.push_back({.where = where, .ns = std::move(ns)});
+    }
+    return taken;
+  }
+
  private:
   struct Some {
     std::vector<double> ratios;
@@ -73,6 +86,7 @@ class Residuals {
   }
 
   std::map<std::pair<std::string, std::string>, Some> found_;
+  std::map<std::string, std::vector<double>> delays_;
 };
 
 Result<Duration> simulate(const Problem& problem, const Plan& plan,
@@ -97,15 +111,29 @@ struct Turn {
 };
 
 // Every plan once, in an order of its own for each repeat: whatever slows the machine down for a
-// while then falls on plans of all sorts.
+// while then falls on plans of all sorts. Plans of one graph follow each other, because memory and
+// operands of another graph are cold.
 std::vector<Turn> turns_of(std::span<const ToValidate> cases, uint64_t seed, int repeat) {
   std::vector<Turn> turns;
-  for (size_t graph = 0; graph < cases.size(); ++graph) {
-    for (size_t plan = 0; plan < cases[graph].plans.size(); ++plan) turns.push_back({graph, plan});
-  }
   Rng rng = Rng(seed).split(static_cast<uint64_t>(repeat));
-  for (size_t i = turns.size(); i > 1; --i) std::swap(turns[i - 1], turns[rng.below(i)]);
+  for (size_t graph = 0; graph < cases.size(); ++graph) {
+    const size_t begin = turns.size();
+    for (size_t plan = 0; plan < cases[graph].plans.size(); ++plan) turns.push_back({graph, plan});
+    for (size_t i = turns.size(); i > begin + 1; --i) {
+      std::swap(turns[i - 1], turns[begin + rng.below(i - begin)]);
+    }
+  }
   return turns;
+}
+
+// Where its place lies between two times, in proportion.
+double quantile_of(const std::vector<double>& ascending, double share) {
+  if (ascending.empty()) return 0;
+  const double place = share * static_cast<double>(ascending.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, ascending.size() - 1);
+  return ascending[below] +
+         (place - static_cast<double>(below)) * (ascending[above] - ascending[below]);
 }
 
 }  // namespace
@@ -152,6 +180,32 @@ double ValidatedGraph::top1_regret() const {
   return ns_of(liked->real) / ns_of(best->real) - 1;
 }
 
+double ValidatedGraph::agreement_of_runs() const {
+  size_t repeats = std::numeric_limits<size_t>::max();
+  for (const ValidatedPlan& plan : plans) repeats = std::min(repeats, plan.runs.size());
+  if (repeats < 2 || plans.empty()) return 1;
+  double sum = 0;
+  for (size_t left_out = 0; left_out < repeats; ++left_out) {
+    std::vector<double> one;
+    std::vector<double> rest;
+    for (const ValidatedPlan& plan : plans) {
+      one.push_back(ns_of(plan.runs[left_out]));
+      std::vector<double> others;
+      for (size_t i = 0; i < repeats; ++i) {
+        if (i != left_out) others.push_back(ns_of(plan.runs[i]));
+      }
+      std::sort(others.begin(), others.end());
+      rest.push_back(quantile_of(others, 0.5));
+    }
+    sum += tutti::rank_correlation(one, rest);
+  }
+  return sum / static_cast<double>(repeats);
+}
+
+double DispatchDelays::quantile(double share) const {
+  return quantile_of(ns, share);
+}
+
 CostSpec::Validation Validation::summary() const {
   CostSpec::Validation sum{.graphs = static_cast<int>(graphs.size())};
   for (const ValidatedGraph& graph : graphs) {
@@ -175,12 +229,16 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
   }
   Residuals residuals;
   int64_t runs = 0;
+  const Problem* warm = nullptr;
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
     for (const Turn& turn : turns_of(cases, options.seed, repeat)) {
       if (options.stop.now()) break;
       if (options.progress) options.progress(runs, total);
       const Problem& problem = *cases[turn.graph].problem;
-      const Result<Trace> trace = reality.run(problem, cases[turn.graph].plans[turn.plan]);
+      const Plan& plan = cases[turn.graph].plans[turn.plan];
+      if (warm != &problem) (void)reality.run(problem, plan);
+      warm = &problem;
+      const Result<Trace> trace = reality.run(problem, plan);
       if (!trace && options.stop.now()) break;
       if (!trace) return trace.error();
       ++runs;
@@ -199,14 +257,16 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
       const Plan& plan = cases[i].plans[p];
       const Result<Duration> simulated = simulate(problem, plan, options);
       if (!simulated) return simulated.error();
-      graph.plans.push_back({.policy = plan.provenance.policy,
-                             .simulated = *simulated,
-                             .real = nanoseconds_of(std::max(median_of(real[i][p]), 1.0))});
+      ValidatedPlan validated{.policy = plan.provenance.policy, .simulated = *simulated};
+      for (const double ns : real[i][p]) validated.runs.push_back(nanoseconds_of(ns));
+      validated.real = nanoseconds_of(std::max(median_of(real[i][p]), 1.0));
+      graph.plans.push_back(std::move(validated));
     }
     if (!graph.plans.empty()) validation.graphs.push_back(std::move(graph));
   }
   if (validation.graphs.empty()) return failed("no plan was run before the time was up");
   validation.residuals = residuals.take();
+  validation.delays = residuals.take_delays();
   return validation;
 }
 
@@ -235,10 +295,14 @@ std::string validation_to_json(const Validation& validation) {
     json.field("rank_correlation", graph.rank_correlation());
     json.field("rank_correlation_better_half", graph.rank_correlation_better_half());
     json.field("mean_error", graph.mean_error()).field("bias", graph.bias());
-    json.field("top1_regret", graph.top1_regret()).key("plans").open_list();
+    json.field("top1_regret", graph.top1_regret());
+    json.field("agreement_of_runs", graph.agreement_of_runs()).key("plans").open_list();
     for (const ValidatedPlan& plan : graph.plans) {
       json.open_object().field("policy", plan.policy);
-      json.field("simulated_ns", plan.simulated).field("real_ns", plan.real).close_object();
+      json.field("simulated_ns", plan.simulated).field("real_ns", plan.real);
+      json.key("runs_ns").open_list();
+      for (const Duration run : plan.runs) json.value(run.count());
+      json.close_list().close_object();
     }
     json.close_list().close_object();
   }
@@ -248,6 +312,14 @@ std::string validation_to_json(const Validation& validation) {
     json.field("count", residual.count).field("median_ratio", residual.median_ratio);
     json.field("median_error", residual.median_error).field("time_share", residual.time_share);
     json.close_object();
+  }
+  json.close_list().key("dispatch_delays").open_list();
+  for (const DispatchDelays& delay : validation.delays) {
+    json.open_object().field("where", delay.where);
+    json.field("count", static_cast<int64_t>(delay.ns.size()));
+    json.field("p50_ns", delay.quantile(0.5)).field("p90_ns", delay.quantile(0.9));
+    json.field("p99_ns", delay.quantile(0.99)).field("p999_ns", delay.quantile(0.999));
+    json.field("most_ns", delay.quantile(1)).close_object();
   }
   return json.close_list().close_object().text();
 }

@@ -21,6 +21,7 @@ struct ValidatedPlan {
   std::string policy;
   Duration simulated{0};  // the mean over scenarios, where costs have noise
   Duration real{0};       // the median of several runs
+  std::vector<Duration> runs{};
 };
 
 struct ValidatedGraph {
@@ -34,6 +35,9 @@ struct ValidatedGraph {
   double mean_error() const;
   double bias() const;  // the mean of simulated / real - 1
   double top1_regret() const;
+  // The rank correlation of one run with the median of the others, the mean over runs: no simulator
+  // can do much better. 1 where there is one run of each plan.
+  double agreement_of_runs() const;
 };
 
 // How the run times of one kind of op on one kind of device compare, or the hops over some channels
@@ -47,10 +51,19 @@ struct Residual {
   double time_share = 0;    // of all real time in ops, or in hops
 };
 
+// From when an op could start, its slot free and its operands there, until it did, on one kind of
+// device. Without the first ops of runs.
+struct DispatchDelays {
+  std::string where;
+  std::vector<double> ns;  // ascending
+  double quantile(double share) const;
+};
+
 struct Validation {
   std::string machine;
   std::vector<ValidatedGraph> graphs;
   std::vector<Residual> residuals;  // by kind and place
+  std::vector<DispatchDelays> delays{};
 
   // Means over graphs; plans are all of them.
   CostSpec::Validation summary() const;

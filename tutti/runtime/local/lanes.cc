@@ -24,20 +24,23 @@ Lanes::Lane* Lanes::find(MemoryId from, MemoryId to) {
 }
 
 bool Lanes::join(MemoryId from, MemoryId to) {
-  return find(from, to)->copier != nullptr;
+  Lane& lane = *find(from, to);
+  if (lane.copier == nullptr) return false;
+  const SpinHold hold(lane.lock);
+  if (lane.thread == nullptr) {
+    lane.thread = std::make_unique<KeptThread>([this, &lane] { serve(lane); });
+  }
+  return true;
 }
 
 void Lanes::send(MemoryId from, MemoryId to, int32_t item) {
   Lane& lane = *find(from, to);
-  TUTTI_CHECK(lane.copier != nullptr);
   const SpinHold hold(lane.lock);
+  TUTTI_CHECK(lane.thread != nullptr);
   lane.items.push_back(item);
   if (lane.active) return;
   lane.active = true;
   crew_.join();
-  if (lane.thread == nullptr) {
-    lane.thread = std::make_unique<KeptThread>([this, &lane] { serve(lane); });
-  }
   lane.thread->begin();
 }
 

@@ -1,6 +1,6 @@
-// The threads that move values: one for each pair of memories that a hop joins, started when it is
-// first needed and kept. A lane takes part in a run only while it has something to move, one value
-// after another in the order in which they were sent.
+// The threads that move values: one for each pair of memories that a hop joins, started before the
+// first run that may need it and kept. A lane takes part in a run only while it has something to
+// move, one value after another in the order in which they were sent.
 
 #ifndef TUTTI_RUNTIME_LOCAL_LANES_H_
 #define TUTTI_RUNTIME_LOCAL_LANES_H_
@@ -31,7 +31,8 @@ class Lanes {
   // A run begins. What an earlier one left undone is forgotten.
   void begin(Move move);
 
-  // True if the hardware has a way from one to the other.
+  // True if the hardware has a way from one to the other. The lane's thread is started by the first
+  // caller: not a slot's, which keeps to a core, as would then all that goes this way.
   bool join(MemoryId from, MemoryId to);
 
   // Requires that they are joined, and a caller who takes part in the run.

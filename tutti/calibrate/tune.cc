@@ -1,0 +1,353 @@
+#include "tutti/calibrate/tune.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "tutti/base/random.h"
+#include "tutti/calibrate/observe.h"
+#include "tutti/calibrate/plans.h"
+#include "tutti/calibrate/real_search.h"
+#include "tutti/runtime/sim/sim.h"
+
+namespace tutti {
+namespace {
+
+constexpr size_t kLeastPlans = 4;
+// Errors above this count by their size alone, so that a few odd plans do not decide.
+constexpr double kLarge = 0.1;
+// As if a factor of e had an error of that square: where plans do not tell, 1 is right.
+constexpr double kPrior = 5e-4;
+constexpr double kMostLog = 2.1;  // a factor of 8
+constexpr int kScenarios = 8;
+constexpr size_t kLeastRatios = 3;
+constexpr double kMostRatio = 4;
+// Nobody plans what is said to take so many times as long as the best.
+constexpr double kWorst = 4;
+constexpr int kChosenOf = 3;  // one plan in so many, so that there are all sorts
+
+// One graph with its plans and what they took.
+struct Case {
+  const Graph* graph;
+  std::vector<Plan> plans;
+  std::vector<std::vector<double>> real_ns;  // by plan
+};
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::optional<double> makespan(const Problem& problem, const Plan& plan, bool sample,
+                               uint64_t seed) {
+  SimRuntime sim(SimModel::physical, {.seed = seed, .sample = sample});
+  const Result<Trace> trace = sim.run(problem, plan);
+  if (!trace) return {};
+  return static_cast<double>(trace->makespan.count());
+}
+
+// Plans of all sorts, without the worst.
+std::vector<Plan> plans_of(const Problem& problem, const TuneOptions& options) {
+  std::vector<Plan> all =
+      diverse_plans(problem, {}, kChosenOf * options.plans, options.seed, options.stop);
+  std::vector<double> ns;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Plan& plan : all) {
+    ns.push_back(
+        makespan(problem, plan, /*sample=*/false, 0).value_or(std::numeric_limits<double>::max()));
+    least = std::min(least, ns.back());
+  }
+  std::vector<Plan> good;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (ns[i] <= kWorst * least) good.push_back(std::move(all[i]));
+  }
+  std::vector<Plan> chosen;
+  const auto count = std::min(good.size(), static_cast<size_t>(options.plans));
+  for (size_t i = 0; i < count; ++i) chosen.push_back(std::move(good[i * good.size() / count]));
+  return chosen;
+}
+
+// How much longer ops take than probes said, by kind of op and device: for each run all of them
+// together, and of the runs the median.
+class Ratios {
+ public:
+  void add(const Problem& problem, const Trace& trace) {
+    struct Sums {
+      double real = 0;
+      double expected = 0;
+    };
+    std::map<std::pair<std::string, std::string>, Sums> sums;
+    for (const ObservedOp& op : observe(problem, trace).ops) {
+      Sums& some = sums[{std::string(problem.graph.op_kind_name(op.op)),
+                         problem.machine.device(op.device).kind}];
+      some.real += op.ns;
+      some.expected += static_cast<double>(problem.costs.run_time(op.op, op.device).count());
+    }
+    for (const auto& [key, some] : sums) {
+      if (some.expected > 0) found_[key].push_back(some.real / some.expected);
+    }
+  }
+
+  std::map<std::pair<std::string, std::string>, double> medians() const {
+    std::map<std::pair<std::string, std::string>, double> medians;
+    for (const auto& [key, ratios] : found_) {
+      if (ratios.size() < kLeastRatios) continue;
+      medians[key] = std::clamp(median_of(ratios), 1 / kMostRatio, kMostRatio);
+    }
+    return medians;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::vector<double>> found_;
+};
+
+// Problems with other factors, quickly: every op's time is known from the first.
+class Scaled {
+ public:
+  static Result<Scaled> make(const Case& about, const Machine& machine,
+                             const Knowledge& knowledge) {
+    Result<KnownProblem> known = known_problem(*about.graph, machine, {}, knowledge);
+    if (!known) return known.error();
+    Scaled scaled(about, std::move(*known));
+    scaled.take_plans();
+    return scaled;
+  }
+
+  // The logarithm of real over simulated for each plan that was run.
+  std::vector<double> errors(const Scales& scales) const {
+    MachineSpec machine_spec = known_.machine->spec();
+    scale_transfers(machine_spec, scales.transfers);
+    const Result<Machine> machine = Machine::build(std::move(machine_spec));
+    if (!machine) return {};
+    const Result<Costs> costs = Costs::build(*about_->graph, *machine, costs_with(scales));
+    if (!costs) return {};
+    const Result<Problem> problem = Problem::make(*about_->graph, *machine, *costs);
+    if (!problem) return {};
+    std::vector<double> found;
+    for (const Run& run : runs_) {
+      const std::optional<double> ns = makespan(*problem, *run.plan, /*sample=*/false, 0);
+      if (ns) found.push_back(std::log(run.real_ns / (*ns * run.noise)));
+    }
+    return found;
+  }
+
+ private:
+  struct Run {
+    const Plan* plan;
+    double real_ns;
+    double noise;  // what noise adds to the simulated makespan
+  };
+
+  Scaled(const Case& about, KnownProblem known) : about_(&about), known_(std::move(known)) {}
+
+  void take_plans() {
+    const Problem& problem = *known_.problem;
+    for (size_t i = 0; i < about_->plans.size(); ++i) {
+      if (about_->real_ns[i].empty()) continue;
+      const Plan& plan = about_->plans[i];
+      const std::optional<double> clean = makespan(problem, plan, /*sample=*/false, 0);
+      if (!clean || *clean <= 0) continue;
+      double sum = 0;
+      for (int k = 0; k < kScenarios; ++k) {
+        sum += makespan(problem, plan, problem.costs.has_noise(), static_cast<uint64_t>(k + 1))
+                   .value_or(*clean);
+      }
+      runs_.push_back({&plan, median_of(about_->real_ns[i]), sum / kScenarios / *clean});
+    }
+  }
+
+  CostSpec costs_with(const Scales& scales) const {
+    CostSpec spec;
+    std::map<std::string, DeviceId> kinds;
+    for (const DeviceId id : known_.machine->devices()) {
+      kinds.try_emplace(known_.machine->device(id).kind, id);
+    }
+    for (const OpId op : about_->graph->ops()) {
+      for (const auto& [kind, device] : kinds) {
+        const Duration time = known_.costs->run_time(op, device);
+        if (time >= kNever) continue;
+        spec.op_times.push_back(
+            {.op = std::string(about_->graph->op_name(op)),
+             .device_kind = kind,
+             .time_ns = static_cast<double>(time.count()) * scales.of_device(kind)});
+      }
+    }
+    return spec;
+  }
+
+  const Case* about_;
+  KnownProblem known_;
+  std::vector<Run> runs_;
+};
+
+struct Fitted {
+  Scales scales;
+  int plans = 0;
+  double error_before = 0;  // mean of |simulated / real - 1|
+  double error_after = 0;
+};
+
+// Goes along one factor at a time, in ever smaller steps (Hooke, Jeeves; J. ACM 1961, without its
+// pattern moves).
+class Fit {
+ public:
+  Fit(const std::vector<Scaled>& cases, const Machine& machine) : cases_(cases) {
+    std::set<std::string> kinds;
+    for (const DeviceId id : machine.devices()) kinds.insert(machine.device(id).kind);
+    kinds_.assign(kinds.begin(), kinds.end());
+    logs_.assign(kinds_.size() + 1, 0);
+  }
+
+  Fitted run() {
+    Fitted fitted;
+    double least = loss(fitted.error_before, fitted.plans);
+    fitted.error_after = fitted.error_before;
+    if (fitted.plans < static_cast<int>(kLeastPlans)) return fitted;
+    for (double step = 0.2; step > 0.008; step /= 2) {
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (double& log : logs_) {
+          for (const double by : {step, -step}) {
+            const double before = log;
+            log = std::clamp(log + by, -kMostLog, kMostLog);
+            double error = 0;
+            const double now = loss(error, fitted.plans);
+            if (now < least - 1e-9) {
+              least = now;
+              fitted.error_after = error;
+              moved = true;
+            } else {
+              log = before;
+            }
+          }
+        }
+      }
+    }
+    fitted.scales = scales();
+    return fitted;
+  }
+
+ private:
+  Scales scales() const {
+    Scales scales;
+    for (size_t i = 0; i < kinds_.size(); ++i) scales.devices[kinds_[i]] = std::exp(logs_[i]);
+    scales.transfers = std::exp(logs_.back());
+    return scales;
+  }
+
+  // Every graph counts the same.
+  double loss(double& mean_error, int& plans) const {
+    const Scales at = scales();
+    double sum = 0;
+    double errors = 0;
+    plans = 0;
+    int graphs = 0;
+    for (const Scaled& one : cases_) {
+      double of_graph = 0;
+      const std::vector<double> found = one.errors(at);
+      for (const double error : found) {
+        const double size = std::abs(error);
+        of_graph += size < kLarge ? size * size / 2 : kLarge * (size - kLarge / 2);
+        errors += std::abs(std::expm1(-error));
+      }
+      plans += static_cast<int>(found.size());
+      if (found.empty()) continue;
+      sum += of_graph / static_cast<double>(found.size());
+      ++graphs;
+    }
+    mean_error = plans > 0 ? errors / plans : 0;
+    sum /= std::max(graphs, 1);
+    for (const double log : logs_) sum += kPrior * log * log;
+    return sum;
+  }
+
+  const std::vector<Scaled>& cases_;
+  std::vector<std::string> kinds_;
+  std::vector<double> logs_;  // by kind, then of transfers
+};
+
+// Runs the plans of one graph once each, in an order of its own, after a run in vain.
+Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
+                         const Knowledge& knowledge, Rng rng, const TuneOptions& options,
+                         const std::function<void()>& before_run, Ratios& ratios) {
+  Result<Costs> costs = Costs::build(*about.graph, machine, knowledge.costs(machine));
+  if (!costs) return costs.error();
+  const Result<Problem> problem = Problem::make(*about.graph, machine, *costs);
+  if (!problem) return problem.error();
+  std::vector<size_t> order;
+  for (size_t i = 0; i < about.plans.size(); ++i) order.push_back(i);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  if (!order.empty() && !options.stop.now()) (void)runtime.run(*problem, about.plans[order[0]]);
+  int64_t runs = 0;
+  for (const size_t i : order) {
+    if (options.stop.now()) break;
+    before_run();
+    const Result<Trace> trace = runtime.run(*problem, about.plans[i]);
+    if (!trace) continue;
+    ++runs;
+    about.real_ns[i].push_back(static_cast<double>(std::max(trace->makespan.count(), 1L)));
+    ratios.add(*problem, *trace);
+  }
+  return runs;
+}
+
+}  // namespace
+
+Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs, Runtime& runtime,
+                   Knowledge& knowledge, const TuneOptions& options) {
+  Tuned tuned;
+  const Scales before = knowledge.scales();
+  knowledge.set_scales({});
+  std::vector<Case> cases;
+  int64_t total = 0;
+  for (const Graph* graph : graphs) {
+    Result<KnownProblem> known = known_problem(*graph, machine, {}, knowledge);
+    if (!known) return known.error();
+    Case one{.graph = graph, .plans = plans_of(*known->problem, options), .real_ns = {}};
+    one.real_ns.resize(one.plans.size());
+    total += static_cast<int64_t>(one.plans.size()) * options.repeats;
+    cases.push_back(std::move(one));
+  }
+  Ratios ratios;
+  int64_t begun = 0;
+  const auto before_run = [&] {
+    if (options.progress) options.progress(begun, total);
+    ++begun;
+  };
+  for (int repeat = 0; repeat < options.repeats; ++repeat) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const Rng rng = Rng(options.seed).split(static_cast<uint64_t>(repeat)).split(i);
+      const Result<int64_t> runs =
+          run_case(cases[i], machine, runtime, knowledge, rng, options, before_run, ratios);
+      if (!runs) return runs.error();
+      tuned.runs += *runs;
+    }
+  }
+  const auto fit = [&]() -> Result<Fitted> {
+    std::vector<Scaled> scaled;
+    for (const Case& one : cases) {
+      Result<Scaled> made = Scaled::make(one, machine, knowledge);
+      if (!made) return made.error();
+      scaled.push_back(std::move(*made));
+    }
+    return Fit(scaled, machine).run();
+  };
+  const Result<Fitted> probes_alone = fit();
+  if (!probes_alone) return probes_alone.error();
+  knowledge.set_scales({.kinds = ratios.medians()});
+  const Result<Fitted> fitted = fit();
+  if (!fitted) return fitted.error();
+  tuned.plans = fitted->plans;
+  tuned.error_before = probes_alone->error_before;
+  tuned.error_after = fitted->error_after;
+  Scales scales = fitted->scales;
+  scales.kinds = knowledge.scales().kinds;
+  knowledge.set_scales(fitted->plans < static_cast<int>(kLeastPlans) ? before : scales);
+  return tuned;
+}
+
+}  // namespace tutti

@@ -1,0 +1,120 @@
+#include "tutti/calibrate/tune.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "test/support/world.h"
+#include "tutti/calibrate/calibrate.h"
+#include "tutti/calibrate/plans.h"
+#include "tutti/calibrate/testing.h"
+#include "tutti/calibrate/validate.h"
+
+namespace tutti {
+namespace {
+
+using testing::chain;
+using testing::everything_runs;
+using testing::HiddenMachine;
+using testing::network;
+using testing::tiles;
+using testing::true_costs;
+
+// Measured alone, and then in plans where all is slower: ops on the CPU by half, the rest a little.
+class Crowded : public ::testing::Test {
+ protected:
+  static HiddenMachine::Truth truth_among_others() {
+    HiddenMachine::Truth truth{.costs = true_costs(), .speed = 0.4};
+    for (CostSpec::Efficiency& row : truth.costs.efficiencies) {
+      if (row.device_kind == "cpu") row.efficiency /= 1.2;
+    }
+    return truth;
+  }
+
+  Crowded() {
+    const Graph* graphs[] = {&first_, &second_, &small_};
+    std::vector<Experiment> experiments = op_probes(sheet_, graphs, everything_runs);
+    for (Experiment& probe : route_probes(sheet_, everything_runs)) {
+      experiments.push_back(std::move(probe));
+    }
+    HiddenMachine alone(sheet_, {.costs = true_costs()});
+    must(calibrate(sheet_, experiments, everything_runs, alone, knowledge_,
+                   {.runs = 4 * static_cast<int64_t>(experiments.size())}));
+  }
+
+  // On a graph that nobody has measured.
+  double bias_on_another_graph() {
+    const Graph graph = network(2048);
+    const Machine machine = must(Machine::build(knowledge_.machine(sheet_)));
+    const Costs costs = must(Costs::build(graph, machine, knowledge_.costs(machine)));
+    const Problem problem = must(Problem::make(graph, machine, costs));
+    const std::vector<Plan> plans = diverse_plans(problem, {}, 20, 3);
+    const ToValidate cases[] = {{&problem, plans}};
+    HiddenMachine reality(sheet_, truth_among_others());
+    return must(validate(cases, reality, {.repeats = 1})).graphs[0].bias();
+  }
+
+  const Machine sheet_ = must(make_preset("cpu-gpu"));
+  const Graph first_ = chain(4096);
+  const Graph second_ = tiles(4, 1024);
+  const Graph small_ = chain(512);  // whose transfers take longer than its ops
+  const Graph* const graphs_[2] = {&first_, &second_};
+  Knowledge knowledge_;
+};
+
+TEST_F(Crowded, PlansTellWhatOpsAloneDoNot) {
+  EXPECT_LT(bias_on_another_graph(), -0.15);
+  HiddenMachine reality(sheet_, truth_among_others());
+  const Tuned tuned = must(tune(sheet_, graphs_, reality, knowledge_, {}));
+  EXPECT_EQ(tuned.plans, 24);
+  EXPECT_EQ(tuned.runs, 72);
+  EXPECT_LT(tuned.error_after, 0.5 * tuned.error_before);
+  // Truly 1.25 (a speed of 0.4 for 0.5), and 1.5 on the CPU.
+  EXPECT_NEAR(knowledge_.scales().of("matmul", "gpu"), 1.25, 0.1);
+  EXPECT_NEAR(knowledge_.scales().of("matmul", "cpu"), 1.5, 0.15);
+  EXPECT_NEAR(bias_on_another_graph(), 0, 0.1);
+}
+
+TEST_F(Crowded, PlansTellOfTransfersToo) {
+  HiddenMachine reality(sheet_, truth_among_others());
+  const Graph* const one[] = {&small_};
+  must(tune(sheet_, one, reality, knowledge_, {}));
+  // Bandwidth is 0.8 of what it was, latency is the same.
+  EXPECT_GT(knowledge_.scales().transfers, 1.05);
+  EXPECT_LT(knowledge_.scales().transfers, 1.3);
+}
+
+TEST_F(Crowded, OneSlowRunDecidesNothing) {
+  HiddenMachine reality(sheet_, truth_among_others());
+  HiddenMachine::Truth truth = truth_among_others();
+  truth.spikes = {9};
+  HiddenMachine spiked(sheet_, truth);
+  Knowledge other = knowledge_;
+  must(tune(sheet_, graphs_, reality, knowledge_, {}));
+  must(tune(sheet_, graphs_, spiked, other, {}));
+  EXPECT_NEAR(other.scales().transfers / knowledge_.scales().transfers, 1, 0.02);
+  for (const char* on : {"cpu", "gpu"}) {
+    EXPECT_NEAR(other.scales().of("gemm", on) / knowledge_.scales().of("gemm", on), 1, 0.02) << on;
+  }
+}
+
+// What whole graphs teach later is not multiplied twice.
+TEST_F(Crowded, RunsThatAreLearnedFromLaterChangeLittle) {
+  HiddenMachine reality(sheet_, truth_among_others());
+  must(tune(sheet_, graphs_, reality, knowledge_, {}));
+  const std::vector<Experiment> whole = must(whole_graphs(sheet_, second_, 4, 3, everything_runs));
+  must(calibrate(sheet_, whole, everything_runs, reality, knowledge_, {.runs = 40}));
+  EXPECT_NEAR(bias_on_another_graph(), 0, 0.1);
+}
+
+TEST_F(Crowded, TooFewPlansChangeNothing) {
+  HiddenMachine reality(sheet_, truth_among_others());
+  knowledge_.set_scales({.devices = {{"gpu", 1.5}}, .transfers = 2});
+  const Graph* const one[] = {&first_};
+  must(tune(sheet_, one, reality, knowledge_, {.plans = 3}));
+  EXPECT_EQ(knowledge_.scales().of("matmul", "gpu"), 1.5);
+  EXPECT_EQ(knowledge_.scales().transfers, 2);
+}
+
+}  // namespace
+}  // namespace tutti
