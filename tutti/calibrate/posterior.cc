@@ -114,40 +114,50 @@ Fit fit(Samples samples) {
 
 namespace {
 
-// One sample for each run: its mean.
-std::vector<Posterior::Sample> run_means(Samples samples) {
+// What a run took: its mean, and the median, which one late sample of several leaves as it is.
+struct RunTimes {
   std::vector<Posterior::Sample> means;
+  std::vector<double> medians;  // logarithms too
+};
+
+RunTimes times_of_runs(Samples samples) {
+  RunTimes times;
   for (size_t begin = 0; begin < samples.size();) {
     size_t end = begin;
     while (end < samples.size() && samples[end].run == samples[begin].run) ++end;
-    means.push_back(
-        {log_of_mean(logs_of(samples.subspan(begin, end - begin))), samples[begin].run});
+    std::vector<double> logs = logs_of(samples.subspan(begin, end - begin));
+    times.means.push_back({log_of_mean(logs), samples[begin].run});
+    times.medians.push_back(median_of(std::move(logs)));
     begin = end;
   }
-  return means;
+  return times;
 }
 
-// The mean of runs, by their weights. Of those far above one or two are accidents and add nothing;
-// of more each beyond the first counts, none as more than kMostDelay.
-double mean_of(Samples runs) {
-  const Fit found = fit(runs);
+// The mean of runs, by their weights. Of a run far above the others the median counts instead, if
+// that is not late as well. What it had beyond that is an accident and adds nothing, unless it came
+// in kRecurs runs: then each beyond the first counts, none as more than kMostDelay.
+double mean_of(const RunTimes& runs) {
+  const Fit found = fit(runs.means);
+  const double late = kDelayed * found.scale;
   double mass = 0;
   double sum = 0;
-  double late = 0;
+  double late_runs = 0;
   double delays = 0;
-  for (const Posterior::Sample& run : runs) {
-    const double above = run.log - found.location;
-    if (above < kDelayed * found.scale) {
-      const double w = weight(above / found.scale);
+  for (size_t i = 0; i < runs.means.size(); ++i) {
+    const double mean = runs.means[i].log - found.location;
+    const double median = runs.medians[i] - found.location;
+    const double usual = mean < late ? mean : median;
+    if (usual < late) {
+      const double w = weight(usual / found.scale);
       mass += w;
-      sum += w * std::exp(above);
-    } else {
-      ++late;
-      delays += std::min(std::expm1(above), kMostDelay);
+      sum += w * std::exp(usual);
     }
+    if (mean < late) continue;
+    ++late_runs;
+    delays += std::min(std::exp(mean) - (usual < late ? std::exp(usual) : 1), kMostDelay);
   }
-  double added = 0;
-  if (late >= kRecurs) added = (late - 1) / late * delays / static_cast<double>(runs.size());
+  const auto count = static_cast<double>(runs.means.size());
+  const double added = late_runs < kRecurs ? 0 : (late_runs - 1) / late_runs * delays / count;
   return std::exp(found.location) * (sum / mass + added);
 }
 
@@ -157,12 +167,12 @@ Posterior::Estimate Posterior::estimate() const {
   const Samples samples(state_.samples);
   TUTTI_CHECK(!samples.empty());
   const Fit found = fit(samples);
-  const std::vector<Sample> means = run_means(samples);
-  const auto runs = static_cast<double>(means.size());
+  const RunTimes times = times_of_runs(samples);
+  const auto runs = static_cast<double>(times.means.size());
   return {.location = found.location,
           .standard_error = found.scale * std::sqrt(kErrorFactor / runs),
           .freedom = runs - 1 + kPriorCount,
-          .mean_ns = mean_of(means),
+          .mean_ns = mean_of(times),
           .spread = found.scale * std::sqrt(kFreedom / (kFreedom - 2))};
 }
 

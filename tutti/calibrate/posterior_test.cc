@@ -101,6 +101,20 @@ TEST(Posterior, IsNotMovedByOneSpikeAmongFewRuns) {
   }
 }
 
+// The rest of its run counts as before: here a run that was quicker than the others.
+TEST(Posterior, CountsWhatARunHadBesideItsSpike) {
+  Posterior clean;
+  Posterior spiked;
+  for (int run = 0; run < 6; ++run) {
+    const double usual = kTime * (run == 5 ? 0.8 : 1);
+    std::vector<double> ns(8, usual);
+    clean.add(ns);
+    ns[3] *= run == 5 ? 500 : 1;
+    spiked.add(ns);
+  }
+  EXPECT_NEAR(spiked.estimate().mean_ns / clean.estimate().mean_ns, 1, 0.01);
+}
+
 // Nor by a whole run that was 500 times as long, however many samples it had.
 TEST(Posterior, IsNotMovedByOneSlowRun) {
   Rng rng(6);
