@@ -166,7 +166,8 @@ Result<void> run_plans(const CalibrateArguments& arguments, const Machine& machi
   const Result<Tuned> tuned = tune(machine, sources, runtime, knowledge, options);
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
   if (!tuned) return tuned.error();
-  std::string scales = fmt::format("transfers {:.2f}", knowledge.scales().transfers);
+  std::string scales = fmt::format("transfers {:.2f}, their latency {:.2f}",
+                                   knowledge.scales().transfers, knowledge.scales().latency);
   for (const auto& [kind, scale] : knowledge.scales().devices) {
     scales += fmt::format(", ops on {} {:.2f}", kind, scale);
   }

@@ -94,11 +94,13 @@ void Knowledge::learn(const Problem& problem, const Trace& trace, const std::str
                       .work = work_of(problem.graph, op.op)};
     found[key].push_back(probe ? op.ns : op.ns / scales_.of(key.kind, key.where));
   }
+  const bool has_hops = probe || (scales_.transfers == 1 && scales_.latency == 1);
   for (const ObservedHop& hop : observed.hops) {
+    if (!has_hops) break;
     found[{.kind = "",
            .where = hop_name(problem.machine, *hop.hop),
            .work = {.read_bytes = static_cast<double>(hop.bytes)}}]
-        .push_back(probe ? hop.ns : hop.ns / scales_.transfers);
+        .push_back(hop.ns);
   }
   for (const auto& [key, ns] : found) add(key, ns, when);
 }

@@ -40,13 +40,14 @@ struct Drift {
 struct Scales {
   std::map<std::pair<std::string, std::string>, double> kinds{};  // of op, on a kind of device
   std::map<std::string, double> devices{};  // on top of it: all ops on that kind
-  double transfers = 1;
+  double transfers = 1;                     // the bytes of each
+  double latency = 1;  // of each: copies that wait for a core, or for the one before
 
   double of_device(const std::string& device_kind) const;
   double of(const std::string& kind, const std::string& device_kind) const;
 };
-// Every transfer over this machine takes so many times as long.
-void scale_transfers(MachineSpec& spec, double factor);
+// Slows down every transfer over this machine by these.
+void scale_transfers(MachineSpec& spec, const Scales& scales);
 
 class Knowledge {
  public:
@@ -55,7 +56,8 @@ class Knowledge {
   static constexpr size_t kMostDrifts = 64;
 
   // Takes in a run. What a whole graph's ops took is divided by the scales: cells are of probes,
-  // which have no edges. `when` is for sentences about drift: a date, or the name of a file.
+  // which have no edges. Its transfers are passed over where they have scales. `when` is for
+  // sentences about drift: a date, or the name of a file.
   void learn(const Problem& problem, const Trace& trace, const std::string& when);
   // Notes that the graph was run to measure, so that nobody validates on it.
   void note_graph(const Graph& graph);

@@ -69,12 +69,12 @@ void tell_links(const Machine& machine, const Hop& hop, const WorkLaw& law,
 
 }  // namespace
 
-void scale_transfers(MachineSpec& spec, double factor) {
+void scale_transfers(MachineSpec& spec, const Scales& scales) {
   for (MachineSpec::LinkSpec& link : spec.links) {
-    link.latency = bounded(static_cast<double>(link.latency.count()) * factor);
-    link.bytes_per_s /= factor;
+    link.latency = bounded(static_cast<double>(link.latency.count()) * scales.latency);
+    link.bytes_per_s /= scales.transfers;
   }
-  for (MachineSpec::SwitchSpec& item : spec.switches) item.bytes_per_s /= factor;
+  for (MachineSpec::SwitchSpec& item : spec.switches) item.bytes_per_s /= scales.transfers;
 }
 
 MachineSpec Knowledge::machine(const Machine& machine) const {
@@ -121,7 +121,7 @@ MachineSpec Knowledge::machine(const Machine& machine) const {
     std::sort(some.begin(), some.end());
     item.device.launch_overhead = bounded(some[some.size() / 2]);
   }
-  if (scales_.transfers != 1) scale_transfers(spec, scales_.transfers);
+  scale_transfers(spec, scales_);
   return spec;
 }
 

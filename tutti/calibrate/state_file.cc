@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kFormat = "tutti-calibration";
 constexpr double kMostWork = 1e30;
-constexpr double kMostScale = 100;
+constexpr double kMostScale = 1e4;
+constexpr const char* kLatency = "latency";  // as a kind that is nowhere
 constexpr double kMostLog = 39;  // e^39 ns are nearly the longest time that a file may state
 
 uint64_t fingerprint_in(const std::string& text, Fields& fields) {
@@ -109,7 +110,8 @@ Scales read_scales(Fields& above, const std::string& file) {
     const double scale = fields.number("scale", {.least = 1 / kMostScale, .most = kMostScale});
     bool fresh = true;
     if (where.empty()) {
-      scales.transfers = scale;
+      (kind == kLatency ? scales.latency : scales.transfers) = scale;
+      if (!kind.empty() && kind != kLatency) fields.fail("a scale of ops needs the key \"where\"");
     } else if (kind.empty()) {
       fresh = scales.devices.emplace(where, scale).second;
     } else {
@@ -128,6 +130,7 @@ void write_scales(JsonWriter& json, const Scales& scales) {
   };
   json.key("scales").open_list();
   row("", "", scales.transfers);
+  row(kLatency, "", scales.latency);
   for (const auto& [where, scale] : scales.devices) row("", where, scale);
   for (const auto& [key, scale] : scales.kinds) row(key.first, key.second, scale);
   json.close_list();

@@ -22,7 +22,8 @@ constexpr size_t kLeastPlans = 4;
 constexpr double kLarge = 0.1;
 // As if a factor of e had an error of that square: where plans do not tell, 1 is right.
 constexpr double kPrior = 5e-4;
-constexpr double kMostLog = 2.1;  // a factor of 8
+constexpr double kMostLog = 2.1;         // a factor of 8
+constexpr double kMostLatencyLog = 6.9;  // 1000: threads may wait for their turn
 constexpr int kScenarios = 8;
 constexpr size_t kLeastRatios = 3;
 constexpr double kMostRatio = 4;
@@ -120,7 +121,7 @@ class Scaled {
   // The logarithm of real over simulated for each plan that was run.
   std::vector<double> errors(const Scales& scales) const {
     MachineSpec machine_spec = known_.machine->spec();
-    scale_transfers(machine_spec, scales.transfers);
+    scale_transfers(machine_spec, scales);
     const Result<Machine> machine = Machine::build(std::move(machine_spec));
     if (!machine) return {};
     const Result<Costs> costs = Costs::build(*about_->graph, *machine, costs_with(scales));
@@ -199,7 +200,7 @@ class Fit {
     std::set<std::string> kinds;
     for (const DeviceId id : machine.devices()) kinds.insert(machine.device(id).kind);
     kinds_.assign(kinds.begin(), kinds.end());
-    logs_.assign(kinds_.size() + 1, 0);
+    logs_.assign(kinds_.size() + 2, 0);
   }
 
   Fitted run() {
@@ -207,13 +208,14 @@ class Fit {
     double least = loss(fitted.error_before, fitted.plans);
     fitted.error_after = fitted.error_before;
     if (fitted.plans < static_cast<int>(kLeastPlans)) return fitted;
-    for (double step = 0.2; step > 0.008; step /= 2) {
+    for (double step = 0.8; step > 0.01; step /= 2) {
       for (bool moved = true; moved;) {
         moved = false;
         for (double& log : logs_) {
           for (const double by : {step, -step}) {
             const double before = log;
-            log = std::clamp(log + by, -kMostLog, kMostLog);
+            const bool latency = &log == &logs_.back();
+            log = std::clamp(log + by, -kMostLog, latency ? kMostLatencyLog : kMostLog);
             double error = 0;
             const double now = loss(error, fitted.plans);
             if (now < least - 1e-9) {
@@ -235,7 +237,8 @@ class Fit {
   Scales scales() const {
     Scales scales;
     for (size_t i = 0; i < kinds_.size(); ++i) scales.devices[kinds_[i]] = std::exp(logs_[i]);
-    scales.transfers = std::exp(logs_.back());
+    scales.transfers = std::exp(logs_[kinds_.size()]);
+    scales.latency = std::exp(logs_.back());
     return scales;
   }
 
@@ -267,7 +270,7 @@ class Fit {
 
   const std::vector<Scaled>& cases_;
   std::vector<std::string> kinds_;
-  std::vector<double> logs_;  // by kind, then of transfers
+  std::vector<double> logs_;  // by kind, then of transfers and their latency
 };
 
 // Runs the plans of one graph once each, in an order of its own, after a run in vain.

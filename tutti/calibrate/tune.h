@@ -3,7 +3,8 @@
 // copies of others on the same link. Here plans of graphs that were measured are run as a whole. Of
 // each kind of op on each kind of device it is counted how much longer it took than in probes; then
 // a few factors on top of that are fitted so that the simulator foretells the makespans: one for
-// all ops on each kind of device, and one for transfers. They hold for all sizes.
+// all ops on each kind of device, one for the bytes of transfers and one for their latency. They
+// hold for all sizes.
 
 #ifndef TUTTI_CALIBRATE_TUNE_H_
 #define TUTTI_CALIBRATE_TUNE_H_
