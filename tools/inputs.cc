@@ -234,6 +234,13 @@ Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
 Result<Plan> load_good_plan(Source& source, const Problem& problem) {
   Result<Plan> plan = read_plan(source, problem);
   if (!plan) return plan.error();
+  // With other costs its own times are wrong, and only they: it can be run all the same.
+  if (plan->provenance.machine_fingerprint != problem.machine.fingerprint() ||
+      plan->provenance.costs_fingerprint != problem.costs.fingerprint()) {
+    plan->start.clear();
+    plan->finish.clear();
+    plan->planned_makespan = Duration{0};
+  }
   const std::vector<std::string> faults = check_plan(problem, *plan, 1);
   if (!faults.empty()) return invalid_input(source.name() + ": " + faults[0]);
   warn_of_another_problem(source.name(), *plan, problem);

@@ -93,7 +93,8 @@ struct ModelOptions {
   const CLI::Option* order_flag_ = nullptr;
 };
 
-// A plan for that problem, checked. Fails with a sentence that names the file. Warns as below.
+// A plan for that problem, checked. Fails with a sentence that names the file. Warns as below; one
+// made for another machine or other costs loses its own timeline.
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem);
 // The same from a file that is open already.
 Result<Plan> load_good_plan(Source& source, const Problem& problem);

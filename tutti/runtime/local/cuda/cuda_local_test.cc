@@ -104,19 +104,6 @@ TEST(CudaLocal, CoresAndPartitionsWorkOnOneProgram) {
   expect_reference(llama_programs(DType::f32).back(), machine, /*staged=*/true, 5e-5);
 }
 
-TEST(CudaLocal, EightPartitionsConserveWork) {
-  TUTTI_NEEDS_PARTITIONS_AND_CUBLAS(128);
-  const World world(must(make_chainmm({.size = 512, .split = {4, 4, 4}})).graph,
-                    must(partitioned_machine(std::vector<int>(8, 16))));
-  const auto runtime = testing::open_local(world.machine, OpTable::standard());
-  const Plan plan = testing::in_turn(*world.problem);
-  for (int round = 0; round < 3; ++round) {
-    must(runtime->run(*world.problem, plan));
-    EXPECT_EQ(events_faults(*world.problem, runtime->events(), {.plan = &plan}),
-              std::vector<std::string>());
-  }
-}
-
 TEST(CudaLocal, RandomPlansConserveWorkAndObeyTheRules) {
   TUTTI_NEEDS_PARTITIONS_AND_CUBLAS(128);
   const World worlds[] = {
@@ -127,6 +114,7 @@ TEST(CudaLocal, RandomPlansConserveWorkAndObeyTheRules) {
   };
   for (const World& world : worlds) {
     const auto runtime = testing::open_local(world.machine, OpTable::standard());
+    must(runtime->run(*world.problem, testing::in_turn(*world.problem)));  // opens cuBLAS
     for (int i = 0; i < 60; ++i) {
       Rng rng = Rng(29).split(static_cast<uint64_t>(i));
       const Plan plan = testing::random_plan(*world.problem, rng);
@@ -135,8 +123,9 @@ TEST(CudaLocal, RandomPlansConserveWorkAndObeyTheRules) {
       EXPECT_EQ(check_trace(*world.problem, trace, rules_for(trace, &plan)),
                 std::vector<std::string>())
           << "run " << i;
-      EXPECT_EQ(events_faults(*world.problem, runtime->events(), {.plan = &plan}),
-                std::vector<std::string>())
+      // A busy host may let threads wait for long.
+      const EventRules rules{.plan = &plan, .patience = std::chrono::seconds(20)};
+      EXPECT_EQ(events_faults(*world.problem, runtime->events(), rules), std::vector<std::string>())
           << "run " << i;
     }
   }
