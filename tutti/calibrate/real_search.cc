@@ -12,6 +12,9 @@ namespace {
 // Predictions are cheap, runs are not.
 constexpr int kProposedForEachRaced = 4;
 
+// Plans that were the best once and may be it again.
+constexpr size_t kPast = 5;
+
 bool same(const Plan& a, const Plan& b) {
   return a.placement == b.placement && a.priority == b.priority && a.strict_order == b.strict_order;
 }
@@ -39,7 +42,10 @@ class Search {
         knowledge_(knowledge),
         runtime_(runtime),
         proposer_(proposer),
-        settings_(settings) {}
+        settings_(settings),
+        last_race_(settings.runs -
+                   static_cast<int64_t>(settings.last_share * static_cast<double>(settings.runs))) {
+  }
 
   Result<RealSearchResult> run(std::span<const Plan> start,
                                const std::optional<RealSearchState>& resume) {
@@ -48,13 +54,16 @@ class Search {
     std::vector<Plan> given;
     if (!resume) given.assign(start.begin() + 1, start.end());
     while (state_.runs < settings_.runs && !settings_.stop.now()) {
-      const Result<RealRound> round = take_round(std::move(given));
+      const bool is_last = state_.runs >= last_race_ && !state_.past.empty();
+      const Result<RealRound> round = is_last ? take_last() : take_round(std::move(given));
       given.clear();
       if (!round && state_.round == 0) return round.error();
       if (!round) break;  // what was found before is kept
       result.mean_ns = round->best_ns;
-      if (!settings_.on_round) continue;
-      if (const auto good = settings_.on_round(*round, state_); !good) return good.error();
+      if (settings_.on_round) {
+        if (const auto good = settings_.on_round(*round, state_); !good) return good.error();
+      }
+      if (is_last) break;
     }
     result.plan = state_.best;
     result.runs = state_.runs;
@@ -67,29 +76,55 @@ class Search {
     Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
     if (!known) return known.error();
     const Problem& problem = *known->problem;
-    Result<Costs> costs = Costs::build(graph_, machine_, knowledge_.costs(machine_));
-    if (!costs) return costs.error();
-    const Result<Problem> bound = Problem::make(graph_, machine_, *costs, constraints_);
-    if (!bound) return bound.error();
     RealRound round{.round = state_.round};
     const std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
-    std::vector<Plan> plans;
-    for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
-    const auto learn = [&](size_t /*plan*/, const Trace& trace) {
-      knowledge_.learn(*bound, trace, "round " + std::to_string(state_.round));
-    };
-    const Result<RaceResult> raced =
-        race(runtime_, *bound, plans,
-             {.runs = std::min<int64_t>(settings_.runs_a_round, settings_.runs - state_.runs),
-              .stop = settings_.stop,
-              .on_run = learn});
+    const int64_t runs = std::min<int64_t>(settings_.runs_a_round, next_stop() - state_.runs);
+    const Result<RaceResult> raced = run_race(forecasts, {.runs = runs});
     if (!raced) return raced.error();
     take_over(*raced, forecasts, round);
+    std::vector<Plan> plans;
     std::vector<double> means;
+    for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
     for (const Raced& one : raced->plans) means.push_back(one.mean_ns());
     proposer_.learn(problem, plans, means);
     return round;
   }
+
+  // All runs that are left, for those that were the best at some time.
+  Result<RealRound> take_last() {
+    Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
+    if (!known) return known.error();
+    std::vector<Forecast> forecasts = {{state_.best, predicted(*known->problem, state_.best)}};
+    for (const Plan& plan : state_.past) {
+      forecasts.push_back({plan, predicted(*known->problem, plan)});
+    }
+    const int64_t runs = settings_.runs - state_.runs;
+    const Result<RaceResult> raced =
+        run_race(forecasts, {.runs = runs, .most_each = static_cast<int>(runs)});
+    if (!raced) return raced.error();
+    RealRound round{.round = state_.round};
+    take_over(*raced, forecasts, round);
+    state_.past.clear();
+    return round;
+  }
+
+  // On the machine as it was given: what was measured of it is only for predictions.
+  Result<RaceResult> run_race(const std::vector<Forecast>& forecasts, RaceSettings race_settings) {
+    const Result<Costs> costs = Costs::build(graph_, machine_, knowledge_.costs(machine_));
+    if (!costs) return costs.error();
+    const Result<Problem> bound = Problem::make(graph_, machine_, *costs, constraints_);
+    if (!bound) return bound.error();
+    std::vector<Plan> plans;
+    for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
+    race_settings.stop = settings_.stop;
+    race_settings.on_run = [&](size_t /*plan*/, const Trace& trace) {
+      knowledge_.learn(*bound, trace, "round " + std::to_string(state_.round));
+    };
+    return race(runtime_, *bound, plans, race_settings);
+  }
+
+  // Where the runs of this part end.
+  int64_t next_stop() const { return state_.runs < last_race_ ? last_race_ : settings_.runs; }
 
   // The best plan first, then those worth a run, the best prediction first.
   std::vector<Forecast> choose(const Problem& problem, std::vector<Plan> given, RealRound& round) {
@@ -119,9 +154,18 @@ class Search {
     return chosen;
   }
 
+  // The first one stays for good: nothing may end up worse than where it began.
+  void step_down(Plan plan) {
+    std::vector<Plan>& past = state_.past;
+    if (std::any_of(past.begin(), past.end(), [&](const Plan& p) { return same(p, plan); })) return;
+    past.insert(past.begin(), std::move(plan));
+    if (past.size() > kPast) past.erase(past.end() - 2);
+  }
+
   void take_over(const RaceResult& raced, const std::vector<Forecast>& forecasts,
                  RealRound& round) {
     if (state_.round == 0) state_.start_ns = raced.plans[0].mean_ns();
+    if (raced.best != 0) step_down(std::move(state_.best));
     state_.best = forecasts[raced.best].plan;
     state_.runs += raced.runs;
     ++state_.round;
@@ -145,6 +189,7 @@ class Search {
   Runtime& runtime_;
   Proposer& proposer_;
   const RealSearchSettings& settings_;
+  int64_t last_race_;  // begins after so many runs
   RealSearchState state_;
 };
 

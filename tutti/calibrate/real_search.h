@@ -3,7 +3,9 @@
 // far, and every run teaches the simulator what things really take.
 //
 // It is safe: a plan is never run that is predicted to take longer than the best one, by more than
-// a margin, and what it returns has been measured beside the plan it started from.
+// a margin, and what it returns has been measured beside the plan it started from. A round has few
+// runs for each plan, so that luck decides some of them: the last runs are a race of the plans that
+// were best for a while, and of the one it started from.
 
 #ifndef TUTTI_CALIBRATE_REAL_SEARCH_H_
 #define TUTTI_CALIBRATE_REAL_SEARCH_H_
@@ -57,6 +59,7 @@ struct RealRound {
 // All that going on needs, beside the knowledge and the proposer.
 struct RealSearchState {
   Plan best{};
+  std::vector<Plan> past{};  // that were the best before, the latest first
   int round = 0;
   int64_t runs = 0;
   double start_ns = 0;
@@ -66,6 +69,7 @@ struct RealSearchSettings {
   int64_t runs = 500;     // real runs in all
   int plans_a_round = 6;  // raced with the best one
   int runs_a_round = 24;
+  double last_share = 0.2;  // of the runs, for the last race
   // Predictions of each round's plans may be that share above the best plan's own prediction.
   double margin = 0.1;
   uint64_t seed = 1;

@@ -88,6 +88,23 @@ TEST_F(RealSearch, PredictsBetterAsItGoes) {
   EXPECT_LT(errors.back(), errors.front() / 2);
 }
 
+TEST_F(RealSearch, EndsWithARaceOfThoseThatWereTheBest) {
+  std::vector<RealRound> rounds;
+  std::vector<size_t> past;
+  RealSearchSettings settings{.runs = 120, .last_share = 0.5};
+  settings.on_round = [&](const RealRound& round, const RealSearchState& state) -> Result<void> {
+    rounds.push_back(round);
+    past.push_back(state.past.size());
+    return {};
+  };
+  ASSERT_TRUE(search(settings));
+  ASSERT_GE(rounds.size(), 2u);
+  EXPECT_EQ(rounds[rounds.size() - 2].runs, 60);
+  ASSERT_GT(past[past.size() - 2], 0u);
+  EXPECT_EQ(rounds.back().raced, static_cast<int>(past[past.size() - 2]) + 1);
+  EXPECT_EQ(past.back(), 0u);
+}
+
 TEST_F(RealSearch, GoesOnWhereItWasStopped) {
   std::optional<RealSearchState> kept;
   RealSearchSettings settings{.runs = 60};

@@ -24,7 +24,7 @@ Result<std::unique_ptr<PolicyProposer>> PolicyProposer::make(
   return std::unique_ptr<PolicyProposer>(new PolicyProposer(std::move(*learner), settings));
 }
 
-std::vector<Plan> PolicyProposer::propose(const Problem& problem, const Plan& /*best*/, int count,
+std::vector<Plan> PolicyProposer::propose(const Problem& problem, const Plan& best, int count,
                                           Rng rng) {
   const auto world = TrainingProblem::of("real", problem);
   const Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
@@ -33,10 +33,15 @@ std::vector<Plan> PolicyProposer::propose(const Problem& problem, const Plan& /*
   parallel_for(count, settings_.threads, [&](int index, int) {
     const Rng own = rng.split(static_cast<uint64_t>(index));
     const auto actor = model->actor(problem, world->features(), world->facts());
-    auto plan = actor->act({.mode = index == 0 ? Acting::Mode::greedy : Acting::Mode::sample},
-                           own.split(0));
+    // In turns: the policy's own plan, one of its plans improved, and the best so far improved.
+    const int turn = index % 3;
+    std::optional<Plan> plan = best;
+    if (turn != 2) {
+      const auto mode = index == 0 ? Acting::Mode::greedy : Acting::Mode::sample;
+      plan = actor->act({.mode = mode}, own.split(0));
+    }
     if (!plan) return;
-    if (index % 2 == 1) {
+    if (turn != 0) {
       SearchModel judging;
       judging.scenarios = {.seed = own.split(1).next() >> 16, .count = kScenarios};
       const double cost = Evaluator(problem, judging).cost(*plan);

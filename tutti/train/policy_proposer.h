@@ -18,8 +18,8 @@ struct PolicyProposerSettings {
   double learning_rate = 3e-4;
   double label_weight = 1;  // of the best plan, beside the policy gradient
   int steps = 4;            // of the learner in a round
-  // Every other proposal is improved by so many simulations; real runs cost more than those.
-  int64_t evaluations = 300;
+  // Two proposals of three are improved by so many simulations; real runs cost more than those.
+  int64_t evaluations = 1000;
   int threads = 1;
 };
 
@@ -30,7 +30,7 @@ class PolicyProposer : public Proposer {
                                                       const std::string& path,
                                                       const PolicyProposerSettings& settings);
 
-  // The greedy plan, then samples.
+  // The greedy plan, then samples as they are, samples improved, and improvements of the best plan.
   std::vector<Plan> propose(const Problem& problem, const Plan& best, int count, Rng rng) override;
   void learn(const Problem& problem, std::span<const Plan> plans,
              std::span<const double> means_ns) override;

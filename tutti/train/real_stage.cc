@@ -22,6 +22,11 @@ constexpr const char* kRound = "real.round";
 constexpr const char* kRuns = "real.runs";
 constexpr const char* kStartNs = "real.start_ns";
 constexpr const char* kBest = "real.best";
+constexpr const char* kPastCount = "real.past";
+
+std::string past_name(int64_t index) {
+  return fmt::format("real.past.{}", index);
+}
 
 struct Files {
   explicit Files(const std::string& folder)
@@ -72,19 +77,28 @@ Result<Kept> load(const Files& files, const Problem& problem) {
   if (!start_ns) return start_ns.error();
   Result<Plan> best = kept_plan(kBest, problem, *file, files.checkpoint);
   if (!best) return best.error();
+  const auto past_count = file->count(kPastCount, files.checkpoint);
+  if (!past_count) return past_count.error();
+  std::vector<Plan> past;
+  for (int64_t i = 0; i < *past_count; ++i) {
+    Result<Plan> plan = kept_plan(past_name(i), problem, *file, files.checkpoint);
+    if (!plan) return plan.error();
+    past.push_back(std::move(*plan));
+  }
   Result<Source> known = Source::open(files.knowledge);
   if (!known) return known.error();
   Result<CalibrationState> calibration = read_calibration(*known);
   if (!calibration) return calibration.error();
   Kept kept;
   kept.state = RealSearchState{.best = std::move(*best),
+                               .past = std::move(past),
                                .round = static_cast<int>(*round),
                                .runs = *runs,
                                .start_ns = static_cast<double>(*start_ns)};
   kept.knowledge = std::move(calibration->knowledge);
   kept.learner = std::move(*file);
   for (auto it = kept.learner.tensors.begin(); it != kept.learner.tensors.end();) {
-    it = it->first.starts_with(kBest) ? kept.learner.tensors.erase(it) : std::next(it);
+    it = it->first.starts_with("real.") ? kept.learner.tensors.erase(it) : std::next(it);
   }
   return kept;
 }
@@ -113,6 +127,10 @@ Result<void> save(const Files& files, const PolicyProposer& proposer, const Prob
   checkpoint.metadata[kRuns] = std::to_string(state.runs);
   checkpoint.metadata[kStartNs] = std::to_string(static_cast<int64_t>(state.start_ns));
   keep_plan(kBest, with_ranks(state.best), checkpoint);
+  checkpoint.metadata[kPastCount] = std::to_string(state.past.size());
+  for (size_t i = 0; i < state.past.size(); ++i) {
+    keep_plan(past_name(static_cast<int64_t>(i)), with_ranks(state.past[i]), checkpoint);
+  }
   return write_file(files.checkpoint, tensors_to_bytes(checkpoint));
 }
 
