@@ -1,0 +1,58 @@
+// The Api answers HTTP requests with what a Daemon does. docs/serve.md lists them.
+
+#ifndef TUTTI_SERVE_API_H_
+#define TUTTI_SERVE_API_H_
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "tutti/base/json_writer.h"
+#include "tutti/serve/daemon.h"
+#include "tutti/serve/guard.h"
+#include "tutti/serve/http/server.h"
+
+namespace tutti {
+
+struct ApiOptions {
+  int64_t most_body_bytes = int64_t{16} << 20;  // of one job
+  std::string version;
+  std::string machine;  // its name
+  std::string policy;
+};
+
+class Api : public HttpHandler {
+ public:
+  // Keeps references to the daemon.
+  Api(Daemon& daemon, Guard guard, ApiOptions options);
+
+  std::optional<HttpReply> admit(const HttpHead& head) override;
+  HttpReply answer(const HttpRequest& request) override;
+
+  // What the HTTP server itself counts, for the metrics. Set before it is asked.
+  void watch(const HttpServer* server) { server_ = server; }
+
+ private:
+  HttpReply submit(const HttpRequest& request);
+  HttpReply list(const HttpHead& head) const;
+  HttpReply show(const HttpHead& head, const std::string& id) const;
+  HttpReply cancel(const std::string& id);
+  HttpReply drain();
+  HttpReply overview() const;
+  HttpReply metrics() const;
+  HttpReply counted(HttpReply reply);
+
+  Daemon& daemon_;
+  Guard guard_;
+  ApiOptions options_;
+  const HttpServer* server_ = nullptr;
+  int64_t started_ms_;
+  std::array<std::atomic<int64_t>, 6> replies_{};  // by the first digit of their status
+};
+
+void write_job(const JobFacts& job, JsonWriter& json);
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_API_H_

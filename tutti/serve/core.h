@@ -1,0 +1,179 @@
+// The Core decides what becomes of jobs: who is taken in, who runs next, what is over. It is pure:
+// no threads, no clock, no disk; the same calls in the same order give the same answers.
+//
+// Whoever calls it writes the records that it hands out to the journal, in that order, and tells it
+// with journalled() how far they are on the disk. Until then nothing is promised: a job is accepted
+// when its record is there, and over when the record of its end is. So a server that is killed at
+// any moment finds every job that it accepted, and runs none again whose end it had told anybody:
+//
+//   submit -> accepting -(journalled)-> queued -start-> running -end, journalled-> done
+//
+// A job that was running when the server was killed goes back to the queue.
+
+#ifndef TUTTI_SERVE_CORE_H_
+#define TUTTI_SERVE_CORE_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tutti/serve/job.h"
+#include "tutti/serve/journal/record.h"
+
+namespace tutti {
+
+struct CoreLimits {
+  int64_t open_jobs = 20000;
+  int64_t open_bytes = int64_t{1} << 30;  // of their contents
+  // Jobs that are over and still remembered. An id that is forgotten can be used again.
+  int64_t kept_jobs = 100000;
+  // A job that was running so often when the server died is given up: it may be what killed it.
+  int32_t attempts = 5;
+};
+
+struct Submitted {
+  enum class Verdict : uint8_t {
+    accepted,  // as soon as `record` is on the disk
+    known,     // the same was submitted before, under the same id
+    conflict,  // something else was
+    full,      // too many open jobs, or too many bytes of them
+    draining,
+  };
+  Verdict verdict = Verdict::accepted;
+  JobFacts job{};                  // of accepted and known; of conflict the other one
+  std::optional<Record> record{};  // of accepted
+};
+
+struct Cancelled {
+  enum class Verdict : uint8_t {
+    queued,   // it will not be started; cancelled as soon as `record` is on the disk
+    running,  // its run has to be stopped
+    asked,    // somebody asked before, or it has ended and that is not yet on the disk
+    over,
+    unknown,
+  };
+  Verdict verdict = Verdict::unknown;
+  JobFacts job{};
+  std::optional<Record> record{};
+};
+
+struct Started {
+  JobFacts job;
+  Content content;
+  Record record;
+  std::string reason;  // why this one
+};
+
+// Jobs by state, and what has been since the start of the process.
+struct CoreFigures {
+  int64_t accepting = 0;
+  int64_t queued = 0;
+  int64_t running = 0;
+  int64_t kept = 0;
+  int64_t open_bytes = 0;
+  int64_t accepted_total = 0;
+  int64_t done_total = 0;
+  int64_t failed_total = 0;
+  int64_t cancelled_total = 0;
+  int64_t open() const { return accepting + queued + running; }
+};
+
+class Core {
+ public:
+  explicit Core(const CoreLimits& limits) : limits_(limits) {}
+
+  // Records of an earlier life, in their order, before all else. Fails (invalid_input) if one
+  // contradicts those before it.
+  Result<void> replay(Record record);
+  // After the last of them. Hands out records for what is settled now: jobs whose cancelling was
+  // asked for, and those given up; and always one, so that the journal knows that all before it was
+  // there.
+  std::vector<Record> recovered(int64_t now_ms);
+
+  Submitted submit(const Submission& submission, int64_t now_ms);
+  Cancelled cancel(std::string_view id, int64_t now_ms);
+
+  // The queued job of greatest priority, of those the one that came first. None: nothing to do.
+  std::optional<Started> start(int64_t now_ms);
+  // Requires a running job.
+  Record end(int64_t number, const Outcome& outcome, int64_t now_ms);
+  // Back to the queue, as if it had not been started. Requires a running job.
+  Record put_back(int64_t number, int64_t now_ms);
+
+  // The first `count` of all records handed out, replayed ones left out, are on the disk. Gives the
+  // jobs that are over since.
+  std::vector<JobFacts> journalled(int64_t count);
+
+  void drain() { draining_ = true; }
+  bool draining() const { return draining_; }
+
+  // None if no job has that id.
+  std::optional<JobFacts> find(std::string_view id) const;
+  // At most `most` jobs, the latest first, of those before number `before` that are in one of
+  // `states` (all if empty).
+  std::vector<JobFacts> list(const std::set<JobState>& states, int64_t before, int64_t most) const;
+  // At most `most` queued jobs, in the order in which they will be started.
+  std::vector<JobFacts> queue(int64_t most) const;
+  const CoreFigures& figures() const { return figures_; }
+
+  // Records that say all there is to know, to write the journal anew.
+  std::vector<Record> snapshot() const;
+  // About how many bytes of records a snapshot has.
+  int64_t snapshot_bytes() const;
+
+ private:
+  struct Ending {
+    Outcome outcome;
+    int64_t time_ms = 0;
+  };
+  struct Job {
+    JobFacts facts;
+    uint64_t digest = 0;
+    Content content{};
+    bool cancel_asked = false;
+    std::optional<Ending> ending{};  // has been handed out
+  };
+  // What comes true once a record is on the disk.
+  enum class Waits : uint8_t { acceptance, end, nothing };
+  struct Pending {
+    int64_t job;
+    Waits waits;
+  };
+
+  Job& at(int64_t number);
+  void hand_out(const Job& job, Waits waits) { pending_.push_back({job.facts.number, waits}); }
+  int64_t& count_of(JobState state);
+  void become(Job& job, JobState state);
+  void enqueue(Job& job);
+  // Hands out its end; it is over once that is on the disk.
+  Record end_of(Job& job, const Outcome& outcome, int64_t now_ms);
+  // It is over. Forgets the oldest that is, if there are too many.
+  void finish(Job& job, const Ending& ending);
+  Result<void> replay_accepted(Record record);
+  Record accepted_record(const Job& job) const;
+
+  CoreLimits limits_;
+  bool draining_ = false;
+  int64_t next_number_ = 1;
+  std::map<int64_t, Job> jobs_;
+  std::unordered_map<std::string, int64_t> by_id_;
+  std::set<std::pair<int32_t, int64_t>> queue_;  // (-priority, number)
+  std::deque<int64_t> over_;                     // in the order in which they ended
+  std::deque<Pending> pending_;                  // records handed out and not yet journalled
+  int64_t journalled_ = 0;
+  CoreFigures figures_;
+};
+
+// What makes two submissions under one id the same.
+uint64_t digest_of(int32_t priority, std::string_view content);
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_CORE_H_

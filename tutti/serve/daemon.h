@@ -1,0 +1,152 @@
+// The Daemon is a core, its journal and runner at work: what `tutti serve` does, without HTTP
+// (api.h). Any thread may call.
+
+#ifndef TUTTI_SERVE_DAEMON_H_
+#define TUTTI_SERVE_DAEMON_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tutti/base/mutex.h"
+#include "tutti/serve/core.h"
+#include "tutti/serve/decisions.h"
+#include "tutti/serve/journal/journal.h"
+#include "tutti/serve/meter.h"
+#include "tutti/serve/metrics.h"
+#include "tutti/serve/runner.h"
+#include "tutti/serve/submission.h"
+
+namespace tutti {
+
+struct DaemonOptions {
+  std::string folder;  // of the journal
+  CoreLimits limits{};
+  int64_t most_ops = 100000;  // of one job
+  bool allow_commands = false;
+  MakeGraph make_graph{};
+  // A file that gets a line whenever a run starts or ends, before the journal knows of it; empty:
+  // none.
+  std::string run_log{};
+  // A journal is written anew when it is longer than this and than twice what has to be kept.
+  int64_t longest_journal = int64_t{64} << 20;
+};
+
+struct SubmitAnswer {
+  enum class What : uint8_t {
+    accepted,
+    known,       // the same was submitted before
+    conflict,    // something else has that id
+    invalid,     // no graph, no id
+    too_large,   // too many ops
+    unrunnable,  // not on this machine
+    commands,    // it would start programs, and that is not allowed
+    full,
+    draining,
+    unavailable,  // the server stops, or its disk has failed
+  };
+  What what = What::accepted;
+  JobFacts job{};          // of accepted, known and conflict
+  std::string sentence{};  // of the others and of conflict
+};
+
+struct CancelAnswer {
+  enum class What : uint8_t { cancelled, asked, over, unknown, unavailable };
+  What what = What::unknown;
+  JobFacts job{};
+  std::string sentence{};
+};
+
+struct DaemonFigures {
+  CoreFigures jobs;
+  JournalFigures journal;
+  Histogram wait_seconds;  // from acceptance to the last start
+  Histogram run_seconds;
+  int64_t refused_total = 0;  // for want of room
+  bool draining = false;
+  bool stopping = false;
+  std::string broken;  // why the journal cannot be written; empty: it can
+};
+
+class Daemon {
+ public:
+  // Reads the journal and goes on where it ends. Fails as Journal::open does. The machine is the
+  // runner's, and outlives the daemon.
+  static Result<std::unique_ptr<Daemon>> open(DaemonOptions options, std::unique_ptr<Runner> runner,
+                                              std::unique_ptr<Meter> meter);
+  // As stop() without grace.
+  ~Daemon();
+
+  // Returns once the job is on the disk, or refused.
+  SubmitAnswer submit(const std::string& id, int32_t priority, Content content);
+  // A job that runs is asked to stop; one that waits is cancelled when this returns.
+  CancelAnswer cancel(const std::string& id);
+  void drain();
+
+  std::optional<JobFacts> find(const std::string& id) const;
+  // When it is over, the time has passed or the daemon stops.
+  std::optional<JobFacts> wait(const std::string& id, std::chrono::milliseconds time) const;
+  std::vector<JobFacts> list(const std::set<JobState>& states, int64_t before, int64_t most) const;
+  std::vector<JobFacts> queue(int64_t most) const;
+  DaemonFigures figures() const;
+  const DecisionLog& decisions() const { return decisions_; }
+  const Meter& meter() const { return *meter_; }
+  const Runner& runner() const { return *runner_; }
+  // Bytes of a record that was being written when the last server died.
+  int64_t cut_bytes() const { return journal_->cut_bytes(); }
+
+  // Starts no more jobs; those that run may go on for `grace`, then they are stopped and put back
+  // into the queue. Whoever submits is sent away from now on.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct Run {
+    std::atomic<bool> stop{false};
+    bool cancelled = false;
+  };
+
+  Daemon(DaemonOptions options, std::unique_ptr<Runner> runner, std::unique_ptr<Meter> meter);
+  SubmitAnswer refused_by(Submitted::Verdict verdict, const JobFacts& other) const;
+  // Appends a record and gives its place among all.
+  int64_t append(Record record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // True once it is on the disk, false if it never will be.
+  bool wait_for_disk(int64_t record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  void on_disk(int64_t count, const Result<void>& good);
+  void work(int place);
+  Outcome run(const Started& started, int place, const Run& run);
+  void log_run(const JobFacts& job, const char* event, const Outcome* outcome);
+
+  DaemonOptions options_;
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Meter> meter_;
+  DecisionLog decisions_;
+  int run_log_ = -1;
+
+  mutable Mutex mutex_;
+  mutable std::condition_variable_any changed_;  // something is on the disk, or all ends
+  std::condition_variable_any work_;             // there may be something to run
+  Core core_ GUARDED_BY(mutex_);
+  int64_t appended_ GUARDED_BY(mutex_) = 0;
+  int64_t on_disk_ GUARDED_BY(mutex_) = 0;
+  int64_t rewrites_asked_ GUARDED_BY(mutex_) = 0;
+  std::map<int64_t, Run*> runs_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::string broken_ GUARDED_BY(mutex_);
+  Histogram wait_seconds_ GUARDED_BY(mutex_);
+  Histogram run_seconds_ GUARDED_BY(mutex_);
+  int64_t refused_total_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::thread> threads_;
+  std::unique_ptr<Journal> journal_;  // last: its thread calls on_disk
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_DAEMON_H_

@@ -1,0 +1,103 @@
+#include "tutti/serve/decisions.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+constexpr size_t kKept = 200;
+
+// When the op would be finished there, as far as the state knows.
+Duration expected_finish(const State& state, OpId op, DeviceId device) {
+  const Duration run_time = state.problem().costs.run_time(op, device);
+  return std::max(state.earliest_start(op, device), state.now()) + run_time;
+}
+
+// Asked before the op is placed: the state is that of the decision.
+std::string reason_for(const State& state, OpId op, DeviceId chosen, const std::string& policy) {
+  const auto devices = state.devices_for(op);
+  const std::string ready = fmt::format("one of {} ready", state.ready().size());
+  if (devices.size() == 1) return ready + "; no other device may run it";
+  const Duration finish = expected_finish(state, op, chosen);
+  DeviceId best{};
+  Duration best_finish = kNever;
+  for (const DeviceId device : devices) {
+    if (device == chosen) continue;
+    const Duration other = expected_finish(state, op, device);
+    if (other < best_finish) {
+      best_finish = other;
+      best = device;
+    }
+  }
+  if (!best.valid()) return ready;
+  const std::string mine = to_text(finish - state.now());
+  const std::string theirs = to_text(best_finish - state.now());
+  const std::string& other = state.problem().machine.device(best).name;
+  if (finish < best_finish) {
+    return fmt::format("{}; expected to finish first here, in {}; on {} in {}", ready, mine, other,
+                       theirs);
+  }
+  if (finish == best_finish) {
+    return fmt::format("{}; expected to finish in {}, as on {}", ready, mine, other);
+  }
+  return fmt::format("{}; {} chose it although it is expected to take {}, and {} on {}", ready,
+                     policy, mine, theirs, other);
+}
+
+class RecordedPlace : public Place {
+ public:
+  RecordedPlace(std::unique_ptr<Place> place, std::string policy, std::string job, DecisionLog& log)
+      : place_(std::move(place)), policy_(std::move(policy)), job_(std::move(job)), log_(log) {}
+
+  DeviceId place(const State& state, OpId op) override {
+    const DeviceId device = place_->place(state, op);
+    const int64_t now_ms = wall_clock_ms();
+    if (log_.counts_and_notes(now_ms)) {
+      log_.add({now_ms, job_, std::string(state.problem().graph.op_name(op)),
+                state.problem().machine.device(device).name,
+                reason_for(state, op, device, policy_)});
+    }
+    return device;
+  }
+
+ private:
+  std::unique_ptr<Place> place_;
+  std::string policy_;
+  std::string job_;
+  DecisionLog& log_;
+};
+
+}  // namespace
+
+void DecisionLog::add(Decision decision) {
+  MutexLock lock(mutex_);
+  decisions_.push_front(std::move(decision));
+  if (decisions_.size() > kKept) decisions_.pop_back();
+}
+
+std::vector<Decision> DecisionLog::latest(size_t most) const {
+  MutexLock lock(mutex_);
+  const auto count = static_cast<int64_t>(std::min(most, decisions_.size()));
+  return {decisions_.begin(), decisions_.begin() + count};
+}
+
+bool DecisionLog::counts_and_notes(int64_t now_ms) {
+  op_count_.fetch_add(1, std::memory_order_relaxed);
+  return last_noted_ms_.exchange(now_ms, std::memory_order_relaxed) != now_ms;
+}
+
+Policy recorded(Policy policy, std::string policy_name, std::string job, DecisionLog& log) {
+  policy.place = std::make_unique<RecordedPlace>(std::move(policy.place), std::move(policy_name),
+                                                 std::move(job), log);
+  return policy;
+}
+
+int64_t wall_clock_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+}  // namespace tutti

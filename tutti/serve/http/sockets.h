@@ -1,0 +1,24 @@
+// Reading and writing a socket with deadlines, for server and client.
+
+#ifndef TUTTI_SERVE_HTTP_SOCKETS_H_
+#define TUTTI_SERVE_HTTP_SOCKETS_H_
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+using SocketClock = std::chrono::steady_clock;
+
+// What can go wrong is told apart only as far as somebody acts on it.
+enum class Transfer { good, closed, late };
+
+// Appends what has come, at most `most` bytes, and waits for the first of it.
+Transfer receive_some(int socket, std::string& buffer, size_t most,
+                      SocketClock::time_point deadline);
+Transfer send_all(int socket, std::string_view bytes, SocketClock::time_point deadline);
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_HTTP_SOCKETS_H_

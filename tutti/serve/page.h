@@ -1,0 +1,15 @@
+// The page that `tutti serve` shows to a browser: one HTML text without any parts from elsewhere.
+// It asks /v1/overview every two seconds, and for a token if the server wants one.
+
+#ifndef TUTTI_SERVE_PAGE_H_
+#define TUTTI_SERVE_PAGE_H_
+
+#include <string_view>
+
+namespace tutti {
+
+std::string_view serve_page();
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_PAGE_H_

@@ -1,0 +1,170 @@
+#include "tutti/serve/runner.h"
+
+#include <fmt/format.h>
+
+#include "tutti/kernels/inputs.h"
+#include "tutti/policy/registry.h"
+#include "tutti/runtime/local/local.h"
+#include "tutti/runtime/sim/physical.h"
+
+namespace tutti {
+namespace {
+
+// A Problem with what it refers to.
+struct JobProblem {
+  std::unique_ptr<Costs> costs;
+  std::unique_ptr<Problem> problem;
+};
+
+Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const CostSpec& spec) {
+  if (graph.size() == 0) return invalid_input("the graph has no ops to run");
+  JobProblem made;
+  Result<Costs> costs = Costs::build(graph, machine, spec);
+  if (!costs) return costs.error();
+  made.costs = std::make_unique<Costs>(std::move(*costs));
+  Result<Problem> problem = Problem::make(graph, machine, *made.costs);
+  if (!problem) return problem.error();
+  made.problem = std::make_unique<Problem>(std::move(*problem));
+  return made;
+}
+
+Result<const PolicyEntry*> online_policy(const std::string& name) {
+  const Result<const PolicyEntry*> entry = find_policy(name);
+  if (!entry || (*entry)->make_policy) return entry;
+  return invalid_input(fmt::format(
+      "policy '{}' plans ahead and cannot be asked during a run; tutti policies lists those that "
+      "can",
+      name));
+}
+
+RunReport report_of(const Machine& machine, const Trace& trace) {
+  RunReport report{trace.makespan, std::vector<double>(machine.devices().size(), 0)};
+  if (trace.makespan <= Duration(0)) return report;
+  for (const OpSpan& span : trace.ops) {
+    report.busy_share[static_cast<size_t>(span.device.index)] +=
+        static_cast<double>((span.finish - span.start).count());
+  }
+  for (const DeviceId id : machine.devices()) {
+    report.busy_share[static_cast<size_t>(id.index)] /=
+        static_cast<double>(trace.makespan.count()) * machine.device(id).slots;
+  }
+  return report;
+}
+
+class LocalRunner : public Runner {
+ public:
+  LocalRunner(const Machine& machine, RunnerOptions options, const PolicyEntry& entry,
+              std::unique_ptr<LocalRuntime> runtime)
+      : machine_(machine),
+        options_(std::move(options)),
+        entry_(entry),
+        runtime_(std::move(runtime)) {}
+
+  const char* name() const override { return "local"; }
+  int places() const override { return 1; }
+
+  Result<void> check(const Graph& graph) const override {
+    for (const OpId op : graph.ops()) {
+      const std::string_view kind = graph.op_kind_name(op);
+      bool known = false;
+      for (const DeviceId id : machine_.devices()) {
+        known = known || ops_.find(kind, machine_.device(id).kind) != nullptr;
+      }
+      if (!known) {
+        return invalid_input(fmt::format(
+            "op '{}' is of kind '{}', which no device here has code for", graph.op_name(op), kind));
+      }
+    }
+    for (const ValueId value : graph.values()) {
+      if (!graph.producer(value).valid() && !can_fill(graph.dtype(value))) {
+        return invalid_input(fmt::format("input '{}' is of dtype {}, which cannot be filled here",
+                                         graph.value_name(value), to_text(graph.dtype(value))));
+      }
+    }
+    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
+    if (!made) return made.error();
+    return {};
+  }
+
+  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
+                        DecisionLog& log) override {
+    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
+    if (!made) return made.error();
+    LocalOptions local;
+    local.stop = stop;
+    local.input = [&](ValueId value, const Block& block) {
+      fill_input(graph, value, options_.seed, block);
+    };
+    runtime_->set_options(std::move(local));
+    Policy policy =
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
+    const Result<Trace> trace = runtime_->run_online(*made->problem, policy);
+    runtime_->set_options({});  // the graph goes
+    if (!trace) return trace.error();
+    return report_of(machine_, *trace);
+  }
+
+ private:
+  const Machine& machine_;
+  RunnerOptions options_;
+  const PolicyEntry& entry_;
+  OpTable ops_ = OpTable::standard();
+  std::unique_ptr<LocalRuntime> runtime_;
+};
+
+class SimRunner : public Runner {
+ public:
+  SimRunner(const Machine& machine, RunnerOptions options, const PolicyEntry& entry, int places)
+      : machine_(machine), options_(std::move(options)), entry_(entry), places_(places) {}
+
+  const char* name() const override { return "sim"; }
+  int places() const override { return places_; }
+
+  Result<void> check(const Graph& graph) const override {
+    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
+    if (!made) return made.error();
+    return {};
+  }
+
+  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
+                        DecisionLog& log) override {
+    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
+    if (!made) return made.error();
+    Policy policy =
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
+    PhysicalSimulator simulator(*made->problem);
+    const Result<Duration> makespan = simulator.run_online(
+        policy,
+        {.seed = options_.seed, .sample = made->costs->has_noise(), .record = true, .stop = stop});
+    if (!makespan) return makespan.error();
+    if (*makespan == kNever) return failed("cancelled");
+    return report_of(machine_, simulator.trace());
+  }
+
+ private:
+  const Machine& machine_;
+  RunnerOptions options_;
+  const PolicyEntry& entry_;
+  int places_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options) {
+  const Result<const PolicyEntry*> entry = online_policy(options.policy);
+  if (!entry) return entry.error();
+  Result<std::unique_ptr<LocalRuntime>> runtime = LocalRuntime::open(machine, OpTable::standard());
+  if (!runtime) return runtime.error();
+  return std::unique_ptr<Runner>(
+      std::make_unique<LocalRunner>(machine, std::move(options), **entry, std::move(*runtime)));
+}
+
+Result<std::unique_ptr<Runner>> make_sim_runner(const Machine& machine, RunnerOptions options,
+                                                int places) {
+  const Result<const PolicyEntry*> entry = online_policy(options.policy);
+  if (!entry) return entry.error();
+  return std::unique_ptr<Runner>(
+      std::make_unique<SimRunner>(machine, std::move(options), **entry, places));
+}
+
+}  // namespace tutti

@@ -1,0 +1,54 @@
+// A Runner runs the graphs of jobs, one at a time in each of its places, asking an online policy as
+// it goes: for real on this host (local), or in the simulator.
+
+#ifndef TUTTI_SERVE_RUNNER_H_
+#define TUTTI_SERVE_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tutti/base/stop.h"
+#include "tutti/costs/costs.h"
+#include "tutti/graph/graph.h"
+#include "tutti/machine/machine.h"
+#include "tutti/serve/decisions.h"
+
+namespace tutti {
+
+struct RunnerOptions {
+  std::string policy = "critical_path";  // any that can be asked during a run
+  uint64_t seed = 1;
+  CostSpec costs{};
+};
+
+struct RunReport {
+  Duration makespan{0};
+  std::vector<double> busy_share{};  // by device, over slots and makespan
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  virtual const char* name() const = 0;  // "local", "sim"
+  virtual int places() const = 0;
+  // Fails with a sentence if the graph cannot be run here. Any thread may ask.
+  virtual Result<void> check(const Graph& graph) const = 0;
+  // `job` names it in the log. When stopped it fails, soon. At most places() at once, each with a
+  // place of its own, from 0.
+  virtual Result<RunReport> run(const Graph& graph, const std::string& job, int place, Stop stop,
+                                DecisionLog& log) = 0;
+};
+
+// Both keep a reference to the machine, and fail (invalid_input) if there is no such policy, or if
+// it cannot be asked during a run; local also if this host has not the machine's devices. Real runs
+// have one place: two at once would share the devices without knowing of each other.
+Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options);
+Result<std::unique_ptr<Runner>> make_sim_runner(const Machine& machine, RunnerOptions options,
+                                                int places);
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_RUNNER_H_

@@ -1,0 +1,36 @@
+#include "tutti/serve/submission.h"
+
+#include <fmt/format.h>
+
+#include "tutti/base/document.h"
+#include "tutti/base/fields.h"
+#include "tutti/graph/file.h"
+
+namespace tutti {
+
+Result<Graph> read_submission(const std::string& content, const MakeGraph& make, int64_t most_ops) {
+  Source source = Source::from_text("job", content);
+  if (looks_like_graph_file(source.peek())) return read_graph(source);
+  const Result<Document> document = read_json(source);
+  if (!document) return document.error();
+  if (document->kind != Document::Kind::object || document->find("make") == nullptr) {
+    return invalid_input(
+        "job: it is neither a graph, which begins with {\"format\": \"tutti-graph\", nor a text "
+        "such as {\"make\": \"cholesky --tiles 4\"}");
+  }
+  Fields fields(*document, "job", "job");
+  const std::string words = fields.text("make");
+  if (const Result<void> done = fields.done(); !done) return done.error();
+  return make(words, most_ops);
+}
+
+bool has_commands(const Graph& graph) {
+  for (const OpId op : graph.ops()) {
+    for (const auto& [key, value] : graph.attributes(op)) {
+      if (key == "command") return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace tutti
