@@ -27,6 +27,11 @@ void add_report_command(CLI::App& app, int& exit_code);
 void add_calibrate_command(CLI::App& app, int& exit_code);
 void add_validate_command(CLI::App& app, int& exit_code);
 void add_train_command(CLI::App& app, int& exit_code);
+void add_serve_command(CLI::App& app, int& exit_code);
+void add_submit_command(CLI::App& app, int& exit_code);
+void add_status_command(CLI::App& app, int& exit_code);
+void add_cancel_command(CLI::App& app, int& exit_code);
+void add_drain_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
 
 }  // namespace tutti

@@ -14,8 +14,36 @@ void add_graph_make(CLI::App& graph_command, int& exit_code) {
       graph_command.add_subcommand("make", "Make a graph: a sharded program or a seeded family");
   make->require_subcommand(1);
   make->footer("Example: tutti graph make llama-block --split tp -o graph.json");
-  add_make_programs(*make, exit_code);
-  add_make_families(*make, exit_code);
+  const MakeGraphs how{.take = [&exit_code](const MadeGraph& made) {
+    exit_code = made.graph ? write_graph_to(*made.graph, made.output, made.json)
+                           : report(made.graph.error());
+  }};
+  add_make_programs(*make, how);
+  add_make_families(*make, how);
+}
+
+Result<Graph> make_graph(const std::string& words, double most_made) {
+  CLI::App make;
+  make.require_subcommand(1);
+  Result<Graph> graph = invalid_input("no words");
+  const MakeGraphs how{.take =
+                           [&](MadeGraph made) {
+                             graph = made.output == "-" && !made.json
+                                         ? std::move(made.graph)
+                                         : invalid_input("-o and --json are not for jobs");
+                           },
+                       .most_made = most_made};
+  add_make_programs(make, how);
+  add_make_families(make, how);
+  try {
+    make.parse(words, /*program_name_included=*/false);
+  } catch (const CLI::Success&) {  // --help
+    return invalid_input("'" + words + "' makes no graph");
+  } catch (const CLI::ParseError& error) {
+    return invalid_input(
+        fmt::format("'{}' makes no graph: {}; see tutti graph make --help", words, error.what()));
+  }
+  return graph;
 }
 
 int write_graph_to(const Graph& graph, const std::string& path, bool json) {

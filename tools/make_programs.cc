@@ -56,7 +56,7 @@ void add_common(Maker<Flags<Spec>>& maker) {
   maker.flag("--dtype", maker.spec->dtype, "f64, f32, f16 or bf16");
 }
 
-void add_chainmm(CLI::App& make, int& exit_code) {
+void add_chainmm(CLI::App& make, const MakeGraphs& how) {
   Maker<Flags<ChainmmSpec>> maker(make, "chainmm", "(A x B) + (C x (D x E)), square matrices",
                                   "--size 10000 --split 2,2,4 --devices 4");
   maker.spec->split = "2,2,4";
@@ -74,7 +74,7 @@ void add_chainmm(CLI::App& make, int& exit_code) {
         flags.spec.dtype = *dtype;
         return graph_of(make_chainmm(flags.spec));
       },
-      exit_code);
+      how);
 }
 
 Result<Graph> run_ffnn(Flags<FfnnSpec> flags) {
@@ -94,7 +94,7 @@ Result<Graph> run_ffnn(Flags<FfnnSpec> flags) {
   return graph_of(make_ffnn(spec));
 }
 
-void add_ffnn(CLI::App& make, int& exit_code) {
+void add_ffnn(CLI::App& make, const MakeGraphs& how) {
   Maker<Flags<FfnnSpec>> maker(make, "ffnn", "A feed-forward network, also one step of training",
                                "--train --split 2,2,1 --devices 4");
   FfnnSpec& spec = maker.spec->spec;
@@ -107,7 +107,7 @@ void add_ffnn(CLI::App& make, int& exit_code) {
              "dp: parts of the batch; or blocks of each product: rows,columns,summed");
   maker.flag("--shards", maker.spec->shards, "Parts of the batch for dp; 0: as many as devices");
   add_common(maker);
-  maker.run(run_ffnn, exit_code);
+  maker.run(run_ffnn, how);
 }
 
 struct LlamaShards {
@@ -137,7 +137,7 @@ Result<Graph> run_llama(const LlamaFlags& flags) {
 }
 
 void add_llama(CLI::App& make, const std::string& name, const std::string& about, bool ends,
-               int& exit_code) {
+               const MakeGraphs& how) {
   Maker<LlamaFlags> maker(make, name, about, "--split tp --shards 8 --devices 4");
   LlamaSpec& spec = maker.spec->spec;
   spec.ends = ends;
@@ -159,10 +159,10 @@ void add_llama(CLI::App& make, const std::string& name, const std::string& about
              "Parts of each data shard's rows, for sums and norms; 0: as --split says");
   maker.flag("--devices", spec.devices, "Devices that shards are dealt to");
   maker.flag("--dtype", maker.spec->dtype, "f64, f32, f16 or bf16");
-  maker.run(run_llama, exit_code);
+  maker.run(run_llama, how);
 }
 
-void add_cholesky(CLI::App& make, int& exit_code) {
+void add_cholesky(CLI::App& make, const MakeGraphs& how) {
   Maker<Flags<CholeskySpec>> maker(make, "cholesky", "Tiled Cholesky factorisation",
                                    "--tiles 16 --tile-size 1024 --devices 4");
   maker.flag("--tiles", maker.spec->spec.tiles, "Tiles per side of the matrix");
@@ -175,19 +175,19 @@ void add_cholesky(CLI::App& make, int& exit_code) {
         flags.spec.dtype = *dtype;
         return make_cholesky(flags.spec);
       },
-      exit_code);
+      how);
 }
 
 }  // namespace
 
-void add_make_programs(CLI::App& make, int& exit_code) {
-  add_chainmm(make, exit_code);
-  add_ffnn(make, exit_code);
+void add_make_programs(CLI::App& make, const MakeGraphs& how) {
+  add_chainmm(make, how);
+  add_ffnn(make, how);
   add_llama(make, "llama-block", "A transformer block of LLaMA, by default with 7B sizes",
-            /*ends=*/false, exit_code);
+            /*ends=*/false, how);
   add_llama(make, "llama-layer", "The same with token embedding and the last token's logits",
-            /*ends=*/true, exit_code);
-  add_cholesky(make, exit_code);
+            /*ends=*/true, how);
+  add_cholesky(make, how);
 }
 
 }  // namespace tutti

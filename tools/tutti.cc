@@ -39,6 +39,11 @@ int main(int argc, char** argv) {
   tutti::add_calibrate_command(app, exit_code);
   tutti::add_validate_command(app, exit_code);
   tutti::add_train_command(app, exit_code);
+  tutti::add_serve_command(app, exit_code);
+  tutti::add_submit_command(app, exit_code);
+  tutti::add_status_command(app, exit_code);
+  tutti::add_cancel_command(app, exit_code);
+  tutti::add_drain_command(app, exit_code);
   tutti::add_completion_command(app, exit_code);
   // The parser would only say that a command is missing.
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });

@@ -29,6 +29,8 @@ std::span<const Harness> harnesses() {
       {"training_log", fuzz_training_log},
       {"calibration", fuzz_calibration},
       {"validation", fuzz_validation},
+      {"http_head", fuzz_http_head},
+      {"journal", fuzz_journal},
   };
   return kAll;
 }

@@ -356,7 +356,9 @@ TEST(Core, KeepsItsPromisesHoweverOftenItDies) {
           for (const auto& [id, state] : told) {
             const auto found = world.core.find(id);
             ASSERT_TRUE(found) << id << " is lost, seed " << seed;
-            if (is_over(state)) EXPECT_EQ(found->state, state) << id << ", seed " << seed;
+            if (is_over(state)) {
+              EXPECT_EQ(found->state, state) << id << ", seed " << seed;
+            }
           }
       }
     }

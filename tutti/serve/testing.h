@@ -3,8 +3,12 @@
 #ifndef TUTTI_SERVE_TESTING_H_
 #define TUTTI_SERVE_TESTING_H_
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -34,6 +38,37 @@ class TestFolder {
 inline Submission submission(const std::string& id, int32_t priority = 0,
                              const std::string& content = "content") {
   return {id, priority, "graph", 3, std::make_shared<const std::string>(content)};
+}
+
+// A connection to a port of this computer.
+inline int connected(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return socket;
+}
+
+// Everything that comes back until the server closes.
+inline std::string read_to_end(int socket) {
+  std::string text;
+  char bytes[4096];
+  ssize_t count = 0;
+  while ((count = ::recv(socket, bytes, sizeof bytes, 0)) > 0) {
+    text.append(bytes, static_cast<size_t>(count));
+  }
+  ::close(socket);
+  return text;
+}
+
+// What comes back for those bytes.
+inline std::string exchanged(int port, const std::string& bytes) {
+  const int socket = connected(port);
+  ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  ::shutdown(socket, SHUT_WR);
+  return read_to_end(socket);
 }
 
 }  // namespace tutti

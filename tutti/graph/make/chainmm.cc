@@ -25,7 +25,8 @@ Result<Sharded> make_chainmm(const ChainmmSpec& spec) {
   return shard(program, {.splits = {{i, rows}, {j, columns}, {k, summed}, {l, rows}, {m, summed}},
                          .statement_splits = {{{"CDE", l}, summed}},
                          .dtype = spec.dtype,
-                         .expert = grid_expert(spec.devices)});
+                         .expert = grid_expert(spec.devices),
+                         .most_made = spec.most_made});
 }
 
 }  // namespace tutti

@@ -22,6 +22,7 @@ struct ChainmmSpec {
   ProductSplit split{2, 2, 4};
   int32_t devices = 4;
   DType dtype = DType::f32;
+  double most_made = kMostMade;  // ops and edges
 };
 
 Result<Sharded> make_chainmm(const ChainmmSpec& spec);

@@ -11,7 +11,7 @@ namespace {
 class Cholesky {
  public:
   explicit Cholesky(const CholeskySpec& spec)
-      : spec_(spec), emitter_(fmt::format("cholesky_{}", spec.tiles), spec.dtype) {}
+      : spec_(spec), emitter_(fmt::format("cholesky_{}", spec.tiles), spec.dtype, spec.most_made) {}
 
   Result<Graph> make() &&;
 
@@ -92,7 +92,8 @@ Result<Graph> make_cholesky(const CholeskySpec& spec) {
     return invalid_input("a factorisation has at least 1 tile of at least 1 row");
   }
   const auto tiles = static_cast<double>(spec.tiles);
-  if (auto fits = check_made(4 * tiles * tiles * tiles / 6); !fits) return fits.error();
+  if (auto fits = check_made(4 * tiles * tiles * tiles / 6, spec.most_made); !fits)
+    return fits.error();
   return Cholesky(spec).make();
 }
 

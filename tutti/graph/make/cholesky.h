@@ -10,6 +10,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/graph/graph.h"
+#include "tutti/graph/make/made.h"
 
 namespace tutti {
 
@@ -18,6 +19,7 @@ struct CholeskySpec {
   int64_t tile_size = 1024;  // rows and columns of a tile
   int32_t devices = 4;
   DType dtype = DType::f32;
+  double most_made = kMostMade;  // ops and edges
 };
 
 // Inputs are the lower tiles "a.i.j"; the factor's tiles are made by potrf.k and trsm.i.k. Fails if

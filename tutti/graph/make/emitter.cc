@@ -7,13 +7,6 @@
 
 namespace tutti {
 
-Result<void> check_made(double ops_and_edges) {
-  if (ops_and_edges <= kMostMade) return {};
-  return invalid_input(
-      fmt::format("the graph would have {:.4g} ops and edges; at most {:.4g} are made",
-                  ops_and_edges, kMostMade));
-}
-
 Result<ValueSpec> Emitter::value_of(std::string name, const Shape& shape, DType dtype) const {
   if (dtype == DType::unknown) dtype = dtype_;
   const double bytes = element_count(shape) * element_bytes(dtype);
@@ -25,7 +18,8 @@ Result<ValueSpec> Emitter::value_of(std::string name, const Shape& shape, DType 
 }
 
 Result<ValueId> Emitter::add_input(std::string name, const Shape& shape, bool weight, DType dtype) {
-  if (auto fits = check_made(static_cast<double>(shapes_.size()) + 1); !fits) return fits.error();
+  if (auto fits = check_made(static_cast<double>(shapes_.size()) + 1, most_made_); !fits)
+    return fits.error();
   Result<ValueSpec> value = value_of(std::move(name), shape, dtype);
   if (!value) return value.error();
   shapes_.push_back(shape);
@@ -34,7 +28,8 @@ Result<ValueId> Emitter::add_input(std::string name, const Shape& shape, bool we
 
 Result<ValueId> Emitter::add_op(EmittedOp op) {
   const double before = static_cast<double>(builder_.op_count()) + builder_.edge_count();
-  if (auto fits = check_made(before + 1 + static_cast<double>(op.operands.size())); !fits) {
+  if (auto fits = check_made(before + 1 + static_cast<double>(op.operands.size()), most_made_);
+      !fits) {
     return fits.error();
   }
   std::vector<Shape> operands;

@@ -11,14 +11,9 @@
 
 #include "tutti/graph/builder.h"
 #include "tutti/graph/kind/kind.h"
+#include "tutti/graph/make/made.h"
 
 namespace tutti {
-
-// The most ops and edges together that are made: a few GB of memory.
-inline constexpr double kMostMade = 1 << 24;
-
-// Fails if a graph of so many ops and edges is more than is made.
-Result<void> check_made(double ops_and_edges);
 
 struct EmittedOp {
   std::string name;
@@ -31,7 +26,8 @@ struct EmittedOp {
 
 class Emitter {
  public:
-  Emitter(std::string name, DType dtype) : builder_(std::move(name)), dtype_(dtype) {}
+  Emitter(std::string name, DType dtype, double most_made = kMostMade)
+      : builder_(std::move(name)), dtype_(dtype), most_made_(most_made) {}
 
   // Fail if the value would have more bytes than graphs may state, or the graph grows too large.
   Result<ValueId> add_input(std::string name, const Shape& shape, bool weight,
@@ -47,6 +43,7 @@ class Emitter {
 
   GraphBuilder builder_;
   DType dtype_;
+  double most_made_;           // ops and edges
   std::vector<Shape> shapes_;  // by value
 };
 

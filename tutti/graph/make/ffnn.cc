@@ -133,6 +133,7 @@ Expert Ffnn::expert() const {
 
 Result<Sharded> Ffnn::make() {
   sharding_.dtype = spec_.dtype;
+  sharding_.most_made = spec_.most_made;
   sharding_.splits[batch_] = spec_.split ? spec_.split->rows : spec_.data_shards;
   if (spec_.split) {
     for (const IndexId layer : layers_) sharding_.splits[layer] = spec_.split->columns;

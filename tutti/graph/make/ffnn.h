@@ -23,6 +23,7 @@ struct FfnnSpec {
   std::optional<ProductSplit> split{};  // as products
   int32_t devices = 4;
   DType dtype = DType::f32;
+  double most_made = kMostMade;  // ops and edges
 };
 
 Result<Sharded> make_ffnn(const FfnnSpec& spec);

@@ -13,7 +13,6 @@
 #include "tutti/base/random.h"
 #include "tutti/graph/builder.h"
 #include "tutti/graph/limits.h"
-#include "tutti/graph/make/emitter.h"
 
 namespace tutti {
 namespace {
@@ -38,7 +37,7 @@ Result<void> check(const LayeredSpec& spec) {
     return invalid_input("the flops of a layered graph are a finite number of at least 0");
   }
   const double edges_of_an_op = std::min(spec.operands, layer_width(spec));
-  return check_made(static_cast<double>(spec.ops) * (1 + edges_of_an_op));
+  return check_made(static_cast<double>(spec.ops) * (1 + edges_of_an_op), spec.most_made);
 }
 
 // Draws from the first `count` values of the layer without repeating one: the first steps of a

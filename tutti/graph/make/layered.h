@@ -8,6 +8,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/graph/graph.h"
+#include "tutti/graph/make/made.h"
 
 namespace tutti {
 
@@ -18,11 +19,12 @@ struct LayeredSpec {
   int64_t bytes = int64_t{1} << 20;  // of each value, give or take a half
   double flops = 1e9;                // of each op, give or take a half
   uint64_t seed = 1;
+  double most_made = kMostMade;  // ops and edges
 };
 
 // The same graph for the same spec, everywhere. No op reads a value twice. Ops of the first layer
 // read nothing. Fails if a number is negative, not finite, or beyond what graph files may state,
-// or if ops and edges would be more than kMostMade (emitter.h).
+// or if ops and edges would be more than `most_made`.
 Result<Graph> make_layered(const LayeredSpec& spec);
 
 }  // namespace tutti

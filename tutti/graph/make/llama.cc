@@ -121,7 +121,8 @@ Sharding sharding_of(const LlamaSpec& spec, const Program& program, const Names&
                                {names.feed_forward, spec.head_shards},
                                {names.vocabulary, spec.head_shards}},
                     .dtype = spec.dtype,
-                    .expert = expert(spec, names)};
+                    .expert = expert(spec, names),
+                    .most_made = spec.most_made};
   const int64_t by_sequence = row_shards_by_sequence(spec);
   for (const Statement& statement : program.statements()) {
     const ProgramTensor& tensor = program[statement.output];

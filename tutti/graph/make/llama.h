@@ -33,6 +33,7 @@ struct LlamaSpec {
   int64_t row_shards = 1;  // of each data shard
   int32_t devices = 4;
   DType dtype = DType::f32;
+  double most_made = kMostMade;  // ops and edges
 };
 
 // The shards that `--split dp`, `tp` and `mix` stand for: all by data; all by heads; or both, with

@@ -17,7 +17,9 @@ constexpr int64_t kLargestIndex = std::numeric_limits<int32_t>::max();
 class Sharder {
  public:
   Sharder(const Program& program, const Sharding& sharding)
-      : program_(program), sharding_(sharding), emitter_(program.name(), sharding.dtype) {}
+      : program_(program),
+        sharding_(sharding),
+        emitter_(program.name(), sharding.dtype, sharding.most_made) {}
 
   Result<Sharded> run() &&;
 
@@ -92,7 +94,7 @@ Result<std::vector<Split>> Sharder::split_all() const {
     made += split->made;
     splits.push_back(std::move(*split));
   }
-  if (auto fits = check_made(made); !fits) return fits.error();
+  if (auto fits = check_made(made, sharding_.most_made); !fits) return fits.error();
   return splits;
 }
 

@@ -24,6 +24,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/graph/graph.h"
+#include "tutti/graph/make/made.h"
 #include "tutti/graph/make/program.h"
 
 namespace tutti {
@@ -50,7 +51,8 @@ struct Sharding {
   // out.
   std::map<std::pair<std::string, IndexId>, int64_t> join_splits{};
   DType dtype = DType::f32;
-  Expert expert{};  // none: all on device 0
+  Expert expert{};               // none: all on device 0
+  double most_made = kMostMade;  // ops and edges
 };
 
 // Where the blocks of a tensor are in the graph.

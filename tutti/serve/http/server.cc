@@ -209,6 +209,14 @@ void HttpServer::serve(int socket) {
   }
 }
 
+HttpReply HttpServer::answer(const HttpRequest& request) {
+  try {
+    return handler_.answer(request);
+  } catch (const std::exception& error) {  // memory ran out
+    return refusal(500, one_line(error.what()));
+  }
+}
+
 bool HttpServer::reserve_body(int64_t bytes) {
   if (body_bytes_.fetch_add(bytes) + bytes <= limits_.body_bytes) return true;
   body_bytes_.fetch_sub(bytes);
@@ -273,7 +281,7 @@ bool HttpServer::serve_one(int socket, std::string& buffer) {
   }
   request.body = buffer.substr(0, length);
   buffer.erase(0, length);
-  return reply_with(handler_.answer(request), keep_alive, without_body);
+  return reply_with(answer(request), keep_alive, without_body);
 }
 
 }  // namespace tutti

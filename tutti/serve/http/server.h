@@ -73,6 +73,7 @@ class HttpServer {
   void take(int socket);
   void serve(int socket);
   bool serve_one(int socket, std::string& buffer);
+  HttpReply answer(const HttpRequest& request);
   bool reserve_body(int64_t bytes);
 
   HttpLimits limits_;

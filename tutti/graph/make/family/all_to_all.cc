@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/family/family.h"
 
 namespace tutti {
@@ -10,7 +9,9 @@ Result<Graph> make_all_to_all(const AllToAllSpec& spec) {
     return invalid_input("an all-to-all graph has at least 1 phase of at least 1 op");
   }
   const auto width = static_cast<double>(spec.width);
-  if (auto fits = check_made(static_cast<double>(spec.phases) * width * (width + 1)); !fits) {
+  if (auto fits = check_made(static_cast<double>(spec.phases) * width * (width + 1),
+                             spec.weights.most_made);
+      !fits) {
     return fits.error();
   }
   Skeleton skeleton(fmt::format("all_to_all_{}_{}", spec.width, spec.phases));

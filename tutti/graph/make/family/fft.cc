@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 
-#include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/family/family.h"
 
 namespace tutti {
@@ -14,7 +13,7 @@ Result<Graph> make_fft(const FftSpec& spec) {
   }
   const int levels = std::countr_zero(static_cast<uint64_t>(spec.points));
   const double ops = static_cast<double>(spec.points) * (levels + 1);
-  if (auto fits = check_made(3 * ops); !fits) return fits.error();
+  if (auto fits = check_made(3 * ops, spec.weights.most_made); !fits) return fits.error();
   Skeleton skeleton(fmt::format("fft_{}", spec.points));
   std::vector<int32_t> before;
   for (int64_t i = 0; i < spec.points; ++i) {

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/family/family.h"
 
 namespace tutti {
@@ -10,7 +9,7 @@ Result<Graph> make_fork_join(const ForkJoinSpec& spec) {
     return invalid_input("a fork-join graph has at least 1 stage of at least 1 op");
   }
   const double ops = static_cast<double>(spec.stages) * (static_cast<double>(spec.width) + 2);
-  if (auto fits = check_made(3 * ops); !fits) return fits.error();
+  if (auto fits = check_made(3 * ops, spec.weights.most_made); !fits) return fits.error();
   Skeleton skeleton(fmt::format("fork_join_{}_{}", spec.stages, spec.width));
   std::vector<int32_t> before;
   for (int64_t stage = 0; stage < spec.stages; ++stage) {

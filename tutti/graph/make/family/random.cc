@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/family/family.h"
 
 namespace tutti {
@@ -43,7 +42,8 @@ Result<Graph> make_random(const RandomSpec& spec) {
   }
   if (spec.window < 0) return invalid_input("the window of a random graph is at least 0");
   const double ops = static_cast<double>(spec.ops);
-  if (auto fits = check_made(ops * (1 + spec.degree)); !fits) return fits.error();
+  if (auto fits = check_made(ops * (1 + spec.degree), spec.weights.most_made); !fits)
+    return fits.error();
   Skeleton skeleton(fmt::format("random_{}", spec.ops));
   Rng rng = Rng(spec.weights.seed).split(1);
   for (int64_t i = 0; i < spec.ops; ++i) {

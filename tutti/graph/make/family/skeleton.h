@@ -11,6 +11,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/graph/graph.h"
+#include "tutti/graph/make/made.h"
 
 namespace tutti {
 
@@ -28,6 +29,7 @@ struct Weights {
   double bandwidth = 12e9;  // bytes per second: PCIe 3.0 x16, as in the preset p100-4
   double rate = 1e13;       // flops per second: one P100 in 32 bits, rounded
   uint64_t seed = 1;
+  double most_made = kMostMade;  // ops and edges
 };
 
 Result<void> check(const Weights& weights);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/family/family.h"
 
 namespace tutti {
@@ -13,7 +12,8 @@ Result<Graph> make_stencil(const StencilSpec& spec) {
   }
   const int64_t radius = std::min(spec.radius, spec.width);
   const double cells = static_cast<double>(spec.width) * static_cast<double>(spec.steps);
-  if (auto fits = check_made(cells * (2 + 2 * static_cast<double>(radius))); !fits) {
+  if (auto fits = check_made(cells * (2 + 2 * static_cast<double>(radius)), spec.weights.most_made);
+      !fits) {
     return fits.error();
   }
   Skeleton skeleton(fmt::format("stencil_{}_{}", spec.width, spec.steps));

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "tutti/graph/make/emitter.h"
 #include "tutti/graph/make/family/family.h"
 
 namespace tutti {
@@ -58,7 +57,9 @@ Result<Graph> make_tree(const TreeSpec& spec) {
   }
   const double leaves =
       std::pow(static_cast<double>(spec.arity), static_cast<double>(spec.levels - 1));
-  if (auto fits = check_made(2 * std::max(leaves, static_cast<double>(spec.levels))); !fits) {
+  if (auto fits = check_made(2 * std::max(leaves, static_cast<double>(spec.levels)),
+                             spec.weights.most_made);
+      !fits) {
     return fits.error();
   }
   const Skeleton skeleton = spec.direction == TreeSpec::Direction::in

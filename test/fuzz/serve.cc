@@ -1,0 +1,73 @@
+// What the server reads: the start of a request, and its own journal.
+
+#include <string_view>
+#include <variant>
+
+#include "test/fuzz/harness.h"
+#include "test/fuzz/promises.h"
+#include "tutti/serve/core.h"
+#include "tutti/serve/guard.h"
+#include "tutti/serve/http/message.h"
+#include "tutti/serve/journal/frames.h"
+
+namespace tutti::fuzz {
+namespace {
+
+// Replays a journal into the core. Fails as the server would.
+Result<void> replay(std::string_view bytes, Core& core) {
+  const Result<Scanned> scanned = scan_frames(bytes, "journal");
+  if (!scanned) return scanned.error();
+  for (const std::string_view payload : scanned->payloads) {
+    Result<Record> record = read_record(payload);
+    if (!record) return record.error();
+    TUTTI_CHECK(to_bytes(*record) == payload);
+    if (const Result<void> taken = core.replay(std::move(*record)); !taken) return taken;
+  }
+  return {};
+}
+
+// The same jobs, whatever journal they come from.
+void expect_same_jobs(const Core& core, const Core& again) {
+  const auto jobs = core.list({}, kLongestTimeNs, 1000);
+  const auto others = again.list({}, kLongestTimeNs, 1000);
+  TUTTI_CHECK(jobs.size() == others.size());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    TUTTI_CHECK(jobs[i].id == others[i].id && jobs[i].state == others[i].state);
+    TUTTI_CHECK(jobs[i].attempts == others[i].attempts);
+  }
+}
+
+}  // namespace
+
+bool fuzz_http_head(const uint8_t* data, size_t size) {
+  const auto read = read_head({reinterpret_cast<const char*>(data), size});
+  if (const auto* refused = std::get_if<HttpReply>(&read)) {
+    TUTTI_CHECK(refused->status >= 400 && refused->status < 600);
+    return false;
+  }
+  const auto& head = std::get<HttpHead>(read);
+  TUTTI_CHECK(head.path.starts_with('/') && head.content_length >= 0);
+  // Nobody comes in without the token but to see the page.
+  const auto refused = Guard("a token nobody guesses", {}).admit(head);
+  TUTTI_CHECK(refused || head.path == "/" || head.path == "/healthz");
+  return true;
+}
+
+bool fuzz_journal(const uint8_t* data, size_t size) {
+  Core core({.kept_jobs = 1000});
+  const Result<void> taken = replay({reinterpret_cast<const char*>(data), size}, core);
+  if (!taken) {
+    expect_refusal(taken.error());
+    return false;
+  }
+  std::string bytes(kJournalStart);
+  int64_t sequence = 0;
+  for (const Record& record : core.snapshot()) add_frame(bytes, ++sequence, 0, to_bytes(record));
+  Core again({.kept_jobs = 1000});
+  TUTTI_CHECK(replay(bytes, again));
+  expect_same_jobs(core, again);
+  core.recovered(1);
+  return true;
+}
+
+}  // namespace tutti::fuzz

@@ -1,0 +1,249 @@
+// tutti serve: take jobs over HTTP and run them.
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/graph_make.h"
+#include "tools/inputs.h"
+#include "tools/server_options.h"
+#include "tutti/base/parallel.h"
+#include "tutti/costs/file.h"
+#include "tutti/machine/preset.h"
+#include "tutti/serve/api.h"
+
+namespace tutti {
+namespace {
+
+struct ServeArguments {
+  std::string machine = "this-host";
+  std::string costs;
+  std::string runtime = "local";
+  RunnerOptions runner;
+  int parallel = 0;
+  std::string listen = kDefaultListen;
+  std::vector<std::string> names;
+  std::string token_file;
+  std::string state;
+  DaemonOptions daemon;
+  HttpLimits http;
+  int64_t most_body_mib = 16;
+  int64_t open_mib = 1024;
+  int64_t rewrite_mib = 64;
+  int grace_s = 10;
+};
+
+// Where XDG wants state to be kept.
+Result<std::string> default_state() {
+  const char* const state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state != '\0') return std::string(state) + "/tutti";
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return std::string(home) + "/.local/state/tutti";
+  return invalid_input("there is no home folder; name one for the journal by --state");
+}
+
+Result<CostSpec> load_costs(const std::string& path) {
+  if (path.empty()) return CostSpec{};
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  return read_costs(*source);
+}
+
+Result<std::string> token_for(const ServeArguments& arguments, const ListenAddress& address) {
+  Result<std::string> token = load_token(arguments.token_file);
+  if (!token) return token;
+  struct stat info {};
+  if (!arguments.token_file.empty() && ::stat(arguments.token_file.c_str(), &info) == 0 &&
+      (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    fmt::print(stderr, "tutti: warning: {}: others can read the token; chmod 600 it\n",
+               arguments.token_file);
+  }
+  const Result<bool> loopback = is_loopback(address);
+  if (!loopback) return loopback.error();
+  if (token->empty() && !*loopback) {
+    return invalid_input(fmt::format(
+        "others can reach {}: listen at 127.0.0.1, or give a token by --token-file or TUTTI_TOKEN",
+        arguments.listen));
+  }
+  return token;
+}
+
+Result<std::unique_ptr<Runner>> make_runner(const ServeArguments& arguments,
+                                            const Machine& machine) {
+  RunnerOptions options = arguments.runner;
+  Result<CostSpec> costs = load_costs(arguments.costs);
+  if (!costs) return costs.error();
+  options.costs = std::move(*costs);
+  if (arguments.runtime == "sim") {
+    const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
+    return make_sim_runner(machine, std::move(options), places);
+  }
+  if (arguments.parallel > 1) {
+    return invalid_input("real runs go one after another; --parallel is for --runtime sim");
+  }
+  return make_local_runner(machine, std::move(options));
+}
+
+// Until somebody asks this process to end. Requires that both signals are blocked everywhere.
+void wait_for_signal(const sigset_t& signals) {
+  int signal = 0;
+  while (::sigwait(&signals, &signal) != 0) {
+  }
+}
+
+int run_serve(ServeArguments arguments) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before there are threads
+  const Result<ListenAddress> address = parse_address(arguments.listen);
+  if (!address) return report(address.error());
+  const Result<std::string> token = token_for(arguments, *address);
+  if (!token) return report(token.error());
+  const Result<std::string> folder =
+      arguments.state.empty() ? default_state() : Result<std::string>(arguments.state);
+  if (!folder) return report(folder.error());
+  const Result<Machine> machine = load_machine(arguments.machine);
+  if (!machine) return report(machine.error());
+  Result<std::unique_ptr<Runner>> runner = make_runner(arguments, *machine);
+  if (!runner) return report(runner.error());
+  std::unique_ptr<Meter> meter =
+      arguments.runtime == "sim" ? make_run_meter(*machine) : make_host_meter(*machine);
+
+  arguments.daemon.folder = *folder;
+  arguments.daemon.limits.open_bytes = arguments.open_mib << 20;
+  arguments.daemon.longest_journal = arguments.rewrite_mib << 20;
+  arguments.daemon.make_graph = [](const std::string& words, int64_t most_ops) {
+    constexpr double kEdgesOfAnOp = 8;
+    return make_graph(words, static_cast<double>(most_ops) * (1 + kEdgesOfAnOp));
+  };
+  Result<std::unique_ptr<Daemon>> daemon =
+      Daemon::open(arguments.daemon, std::move(*runner), std::move(meter));
+  if (!daemon) return report(daemon.error());
+  if ((*daemon)->cut_bytes() > 0) {
+    fmt::print(stderr, "tutti: {}/journal: cut off {} bytes of a record that nobody was promised\n",
+               *folder, (*daemon)->cut_bytes());
+  }
+  Api api(**daemon, Guard(*token, arguments.names),
+          {.most_body_bytes = arguments.most_body_mib << 20,
+           .version = TUTTI_VERSION,
+           .machine = machine->name(),
+           .policy = arguments.runner.policy});
+  Result<std::unique_ptr<HttpServer>> server = HttpServer::open(*address, arguments.http, api);
+  if (!server) return report(server.error());
+  api.watch(server->get());
+  const bool bare = address->host.find(':') == std::string::npos;
+  fmt::print("tutti serve: http://{}:{} ({} runs on {}, decided by {}; journal in {}; {})\n",
+             bare ? address->host : "[" + address->host + "]", (*server)->port(),
+             arguments.runtime == "sim" ? "simulated" : "real", machine->name(),
+             arguments.runner.policy, *folder,
+             token->empty() ? "no token asked" : "a token is asked");
+  const auto open = (*daemon)->figures().jobs.open();
+  if (open > 0) fmt::print("tutti serve: going on with {} open jobs\n", open);
+  std::fflush(stdout);
+  wait_for_signal(signals);
+  (*daemon)->stop(std::chrono::seconds(arguments.grace_s));
+  (*server)->stop();
+  const auto left = (*daemon)->figures().jobs.open();
+  fmt::print("tutti serve: stopped; {} open job{} kept for the next start\n", left,
+             left == 1 ? " is" : "s are");
+  return 0;
+}
+
+void add_limits(CLI::App& command, ServeArguments& arguments) {
+  command.add_option("--max-open-jobs", arguments.daemon.limits.open_jobs, "Open jobs at most")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  command.add_option("--max-open-mib", arguments.open_mib, "Their graphs together, in MiB")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command.add_option("--max-ops", arguments.daemon.most_ops, "Ops of a job at most")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  command.add_option("--max-job-mib", arguments.most_body_mib, "Graph of a job at most, in MiB")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--max-connections", arguments.http.connections, "Open connections at most")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command
+      .add_option("--keep-jobs", arguments.daemon.limits.kept_jobs,
+                  "Jobs that are over and remembered; older ones are forgotten, with their ids")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  command
+      .add_option("--rewrite-mib", arguments.rewrite_mib,
+                  "Write the journal anew when it is longer, and mostly about jobs that are over")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option("--attempts", arguments.daemon.limits.attempts,
+                  "Give a job up that was running so often when the server died")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("serve", "Take jobs over HTTP and run them");
+  command->footer(
+      "Example: tutti serve --state jobs --policy critical_path\n"
+      "         tutti serve --runtime sim --machine p100-4\n"
+      "         tutti serve --listen 0.0.0.0:7171 --token-file token");
+  auto arguments = std::make_shared<ServeArguments>();
+  command
+      ->add_option("-m,--machine", arguments->machine,
+                   "Machine: this-host, this-host:4x2, a machine file, or a preset to simulate")
+      ->capture_default_str();
+  command->add_option("--costs", arguments->costs, "Costs file that the policy decides by");
+  command
+      ->add_option("--runtime", arguments->runtime,
+                   "local: run for real on this host; sim: simulate")
+      ->check(CLI::IsMember({"local", "sim"}))
+      ->capture_default_str();
+  command
+      ->add_option("--policy", arguments->runner.policy,
+                   "Who decides: any policy that can be asked during a run (tutti policies)")
+      ->capture_default_str();
+  command
+      ->add_option("--parallel", arguments->parallel,
+                   "Simulated jobs at once; 0 is one per usable core")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_option("--seed", arguments->runner.seed, "Seed of all random choices")
+      ->check(whole_number())
+      ->capture_default_str();
+  command
+      ->add_option("--listen", arguments->listen,
+                   "Address to listen at; port 0 is any; beyond this computer a token is needed")
+      ->capture_default_str();
+  command
+      ->add_option("--name", arguments->names,
+                   "A name under which browsers know this server, once for each")
+      ->allow_extra_args(false);
+  command->add_option("--token-file", arguments->token_file,
+                      "File with the token that is asked of everybody; default: the environment "
+                      "variable TUTTI_TOKEN");
+  command->add_option("--state", arguments->state,
+                      "Folder of the journal; default: ~/.local/state/tutti");
+  command->add_option("--run-log", arguments->daemon.run_log,
+                      "Append a line of JSON to this file whenever a run starts or ends");
+  command->add_flag("--allow-commands", arguments->daemon.allow_commands,
+                    "Run graphs that start programs of the client's choice");
+  command
+      ->add_option("--grace", arguments->grace_s,
+                   "Seconds that a running job may go on when the server is stopped")
+      ->check(CLI::Range(0, 86400))
+      ->capture_default_str();
+  add_limits(*command, *arguments);
+  command->callback([arguments, &exit_code] { exit_code = run_serve(*arguments); });
+}
+
+}  // namespace tutti

@@ -1,0 +1,510 @@
+#include "tutti/serve/api.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <thread>
+
+#include "tutti/base/random.h"
+#include "tutti/machine/preset.h"
+#include "tutti/serve/http/client.h"
+#include "tutti/serve/testing.h"
+
+namespace tutti {
+namespace {
+
+constexpr const char* kGraph = R"({"format": "tutti-graph", "schema_version": 1, "name": "two",
+ "ops": [{"name": "a", "outputs": [{"bytes": 1000}], "run_time_ns": 100},
+         {"name": "b", "operands": ["a"], "run_time_ns": 100}]})";
+
+// Runs nothing, until the test says so. What has an op called "fails" fails.
+class GatedRunner : public Runner {
+ public:
+  const char* name() const override { return "gated"; }
+  int places() const override { return 1; }
+  Result<void> check(const Graph& graph) const override {
+    if (graph.name() == "unrunnable") return invalid_input("no device can run it");
+    return {};
+  }
+  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
+                        DecisionLog& /*log*/) override {
+    MutexLock lock(mutex_);
+    started_.push_back(job);
+    changed_.notify_all();
+    while (open_ == 0 && !stop.now()) changed_.wait_for(mutex_, std::chrono::milliseconds(5));
+    if (stop.now()) return failed("stopped");
+    --open_;
+    if (graph.op_name(OpId{0}) == "fails") return failed("op 'fails' failed");
+    return RunReport{Duration(1234), {0.5}};
+  }
+  // Lets so many runs end.
+  void let(int runs) {
+    MutexLock lock(mutex_);
+    open_ += runs;
+    changed_.notify_all();
+  }
+  void wait_for_start(size_t count) {
+    MutexLock lock(mutex_);
+    while (started_.size() < count) changed_.wait(mutex_);
+  }
+  std::vector<std::string> started() {
+    MutexLock lock(mutex_);
+    return started_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  int open_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> started_ GUARDED_BY(mutex_);
+};
+
+// A server in this process.
+class Served {
+ public:
+  explicit Served(const std::string& folder, DaemonOptions options = {},
+                  const std::string& token = "", const HttpLimits& limits = {})
+      : machine_(*make_preset("uniform-1")) {
+    options.folder = folder;
+    options.make_graph = [](const std::string& words, int64_t /*most*/) -> Result<Graph> {
+      if (words != "two") return invalid_input("'" + words + "' makes no graph");
+      return read_submission(kGraph, {}, 10);
+    };
+    auto gated = std::make_unique<GatedRunner>();
+    runner = gated.get();
+    auto opened = Daemon::open(std::move(options), std::move(gated), make_run_meter(machine_));
+    EXPECT_TRUE(opened) << opened.error().message;
+    daemon = std::move(*opened);
+    api = std::make_unique<Api>(
+        *daemon, Guard(token, {"known.example"}),
+        ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m", .policy = "p"});
+    auto listening = HttpServer::open({"127.0.0.1", "0"}, limits, *api);
+    EXPECT_TRUE(listening) << listening.error().message;
+    server = std::move(*listening);
+    api->watch(server.get());
+    client_ = std::make_unique<HttpClient>(*HttpClient::make(address(), token));
+  }
+  ~Served() {
+    daemon->stop(std::chrono::milliseconds(0));
+    server->stop();
+  }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(server->port()); }
+  HttpReply ask(const std::string& method, const std::string& target,
+                const std::string& body = {}) const {
+    const auto reply = client_->ask(method, target, body);
+    EXPECT_TRUE(reply) << reply.error().message;
+    return reply ? *reply : HttpReply{};
+  }
+  int submit(const std::string& query, const std::string& body = kGraph) const {
+    return ask("POST", "/v1/jobs" + query, body).status;
+  }
+  // Waits until it is over.
+  std::string state(const std::string& id) const {
+    const std::string body = ask("GET", "/v1/jobs/" + id + "?wait=60").body;
+    const size_t place = body.find("\"state\":\"");
+    return place == std::string::npos
+               ? body
+               : body.substr(place + 9, body.find('"', place + 9) - place - 9);
+  }
+
+ private:
+  Machine machine_;
+
+ public:
+  GatedRunner* runner = nullptr;
+  std::unique_ptr<Daemon> daemon;
+  std::unique_ptr<Api> api;
+  std::unique_ptr<HttpServer> server;
+
+ private:
+  std::unique_ptr<HttpClient> client_;
+};
+
+TEST(Serve, TakesAJobRunsItAndSaysHowItEnded) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  const HttpReply accepted = served.ask("POST", "/v1/jobs?id=mine&priority=3", kGraph);
+  EXPECT_EQ(accepted.status, 201);
+  EXPECT_NE(accepted.body.find(R"("id":"mine")"), std::string::npos) << accepted.body;
+  EXPECT_NE(accepted.body.find(R"("ops":2)"), std::string::npos) << accepted.body;
+  served.runner->let(1);
+  EXPECT_EQ(served.state("mine"), "done");
+  EXPECT_NE(served.ask("GET", "/v1/jobs/mine").body.find(R"("makespan_ns":1234)"),
+            std::string::npos);
+}
+
+TEST(Serve, GivesTheSameJobForTheSameSubmission) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  EXPECT_EQ(served.submit("?id=a"), 201);
+  EXPECT_EQ(served.submit("?id=a"), 200);
+  EXPECT_EQ(served.submit("?id=a&priority=1"), 409);
+  EXPECT_EQ(served.submit("?id=a", R"({"make": "two"})"), 409);
+  EXPECT_EQ(served.submit(""), 201);
+  EXPECT_EQ(served.submit(""), 201);
+  served.runner->let(3);
+  EXPECT_EQ(served.state("job-3"), "done");
+  EXPECT_EQ(served.runner->started().size(), 3U);
+}
+
+TEST(Serve, RefusesWhatIsNoJobWithASentenceAndTheRightStatus) {
+  const TestFolder folder;
+  const Served served(folder.path(), {.most_ops = 2});
+  const std::string three =
+      R"({"format": "tutti-graph", "schema_version": 1, "name": "three",
+          "ops": [{"name": "a"}, {"name": "b"}, {"name": "c"}]})";
+  const auto named = [](const std::string& name) {
+    return R"({"format": "tutti-graph", "schema_version": 1, "name": ")" + name +
+           R"(", "ops": [{"name": "a"}]})";
+  };
+  const std::string commands =
+      R"({"format": "tutti-graph", "schema_version": 1, "name": "c",
+          "ops": [{"name": "a", "attributes": {"command": "rm -rf /"}}]})";
+  struct Case {
+    int status;
+    std::string query;
+    std::string body;
+    std::string sentence;
+  };
+  const Case cases[] = {
+      {400, "", "", "job"},
+      {400, "", "[]", "neither a graph"},
+      {400, "", "{\"a\": 1}", "neither a graph"},
+      {400, "", "{\"make\": \"nothing\"}", "makes no graph"},
+      {400, "", "{\"make\": \"two\", \"twice\": 1}", "twice"},
+      {400, "", std::string(200, '['), "job:1"},
+      {400, "", "{\"format\": \"tutti-graph\", \"schema_version\": 1, \"ops\": [{}]}", "job:1"},
+      {413, "", three, "3 ops"},
+      {413, "", std::string(100001, ' '), "97.7 KiB"},
+      {422, "", named("unrunnable"), "no device can run it"},
+      {403, "", commands, "--allow-commands"},
+      {400, "?id=", kGraph, "id"},
+      {400, "?id=a%2Fb", kGraph, "id"},
+      {400, "?id=job-7", kGraph, "job-"},
+      {400, "?id=" + std::string(300, 'a'), kGraph, "id"},
+      {400, "?priority=high", kGraph, "priority"},
+      {400, "?priority=5000", kGraph, "priority"},
+      {400, "?prio=5", kGraph, "prio"},
+  };
+  for (const Case& one : cases) {
+    const HttpReply reply = served.ask("POST", "/v1/jobs" + one.query, one.body);
+    EXPECT_EQ(reply.status, one.status) << one.query << one.body.substr(0, 80);
+    EXPECT_TRUE(reply.body.starts_with("{\"error\":\"")) << reply.body;
+    EXPECT_NE(reply.body.find(one.sentence), std::string::npos) << reply.body;
+  }
+  EXPECT_EQ(served.ask("GET", "/v1/jobs").body.find("\"id\""), std::string::npos);
+}
+
+TEST(Serve, AnswersOnlyWhatItHas) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  EXPECT_EQ(served.ask("GET", "/nothing").status, 404);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs/nobody").status, 404);
+  EXPECT_EQ(served.ask("DELETE", "/v1/jobs/nobody").status, 404);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs/a/b").status, 404);
+  EXPECT_EQ(served.ask("PUT", "/v1/jobs").status, 405);
+  EXPECT_EQ(served.ask("GET", "/v1/drain").status, 405);
+  EXPECT_EQ(served.ask("POST", "/v1/drain", "x").status, 413);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs?limit=0").status, 400);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs?state=odd").status, 400);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs/a?wait=1000").status, 400);
+  EXPECT_EQ(served.ask("GET", "/healthz").body, "ok\n");
+  const HttpReply page = served.ask("GET", "/");
+  EXPECT_EQ(page.type, "text/html; charset=utf-8");
+  EXPECT_EQ(page.body.find("http://", page.body.find("<script")),
+            page.body.find("http://www.w3.org/2000/svg"))
+      << "the page fetches nothing from elsewhere";
+}
+
+TEST(Serve, PushesBackWhenItIsFullAndTakesJobsAgainAfterwards) {
+  const TestFolder folder;
+  const Served served(folder.path(), {.limits = {.open_jobs = 2}});
+  EXPECT_EQ(served.submit("?id=a"), 201);
+  EXPECT_EQ(served.submit("?id=b"), 201);
+  const HttpReply full = served.ask("POST", "/v1/jobs?id=c", kGraph);
+  EXPECT_EQ(full.status, 429);
+  EXPECT_NE(full.body.find("as many open jobs as it may"), std::string::npos) << full.body;
+  bool has_retry = false;
+  for (const auto& [name, value] : full.headers) has_retry |= name == "retry-after" && value == "1";
+  EXPECT_TRUE(has_retry);
+  served.runner->let(1);
+  EXPECT_EQ(served.state("a"), "done");
+  EXPECT_EQ(served.submit("?id=c"), 201);
+}
+
+TEST(Serve, CancelsWhatWaitsAtOnceAndWhatRunsSoon) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  served.submit("?id=runs");
+  served.submit("?id=waits");
+  served.runner->wait_for_start(1);
+  EXPECT_EQ(served.ask("DELETE", "/v1/jobs/waits").status, 200);
+  EXPECT_EQ(served.state("waits"), "cancelled");
+  EXPECT_LE(served.ask("DELETE", "/v1/jobs/runs").status, 202);
+  EXPECT_EQ(served.state("runs"), "cancelled");
+  EXPECT_EQ(served.ask("DELETE", "/v1/jobs/runs").status, 409);
+  EXPECT_EQ(served.runner->started(), std::vector<std::string>{"runs"});
+}
+
+TEST(Serve, SaysWhyAJobFailed) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  served.submit("?id=bad", R"({"format": "tutti-graph", "schema_version": 1, "name": "g",
+                               "ops": [{"name": "fails"}]})");
+  served.runner->let(1);
+  EXPECT_EQ(served.state("bad"), "failed");
+  EXPECT_NE(served.ask("GET", "/v1/jobs/bad").body.find("op 'fails' failed"), std::string::npos);
+}
+
+TEST(Serve, TakesNothingNewWhileItDrains) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  served.submit("?id=a");
+  EXPECT_NE(served.ask("POST", "/v1/drain").body.find("\"open\":1"), std::string::npos);
+  EXPECT_EQ(served.submit("?id=b"), 503);
+  EXPECT_EQ(served.submit("?id=a"), 200);
+  served.runner->let(1);
+  EXPECT_EQ(served.state("a"), "done");
+  EXPECT_NE(served.ask("POST", "/v1/drain").body.find("\"open\":0"), std::string::npos);
+}
+
+TEST(Serve, GoesOnWhereItStoppedAndRunsNothingTwice) {
+  const TestFolder folder;
+  {
+    const Served served(folder.path());
+    for (const char* id : {"a", "b", "c"}) served.submit(std::string("?id=") + id);
+    served.runner->let(1);
+    EXPECT_EQ(served.state("a"), "done");
+    served.runner->wait_for_start(2);
+  }  // b is running
+  const Served served(folder.path());
+  served.runner->let(2);
+  EXPECT_EQ(served.state("b"), "done");
+  EXPECT_EQ(served.state("c"), "done");
+  EXPECT_EQ(served.state("a"), "done");
+  EXPECT_EQ(served.runner->started(), (std::vector<std::string>{"b", "c"}));
+  EXPECT_NE(served.ask("GET", "/v1/jobs/b").body.find("\"attempts\":1"), std::string::npos)
+      << "a run that was stopped with the server does not count";
+  EXPECT_EQ(served.submit("?id=a"), 200);
+}
+
+TEST(Serve, WritesItsJournalAnewWhenItHasGrown) {
+  const TestFolder folder;
+  {
+    const Served served(folder.path(), {.limits = {.kept_jobs = 5}, .longest_journal = 20000});
+    served.runner->let(1000);
+    for (int i = 0; i < 60; ++i) served.submit("?id=n" + std::to_string(i));
+    EXPECT_EQ(served.state("n59"), "done");
+    EXPECT_GT(served.daemon->figures().journal.rewrites_total, 0);
+    EXPECT_LT(served.daemon->figures().journal.bytes, 25000);
+  }
+  const Served served(folder.path(), {.limits = {.kept_jobs = 5}});
+  EXPECT_EQ(served.state("n59"), "done");
+  EXPECT_EQ(served.daemon->figures().jobs.kept, 5);
+}
+
+TEST(Serve, LeavesALineForEachStartAndEndInTheRunLog) {
+  const TestFolder folder;
+  const std::string log = folder.path() + "/runs.jsonl";
+  {
+    const Served served(folder.path(), {.run_log = log});
+    served.submit("?id=a");
+    served.runner->let(1);
+    EXPECT_EQ(served.state("a"), "done");
+  }
+  std::ifstream file(log);
+  std::string start;
+  std::string end;
+  std::string rest;
+  std::getline(file, start);
+  std::getline(file, end);
+  EXPECT_TRUE(start.starts_with(R"({"job":"a","attempt":1,"event":"start","unix_ns":)")) << start;
+  EXPECT_TRUE(end.ends_with(R"("state":"done","makespan_ns":1234})")) << end;
+  EXPECT_FALSE(std::getline(file, rest));
+}
+
+TEST(Serve, CountsForPrometheus) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  served.submit("?id=a");
+  served.runner->let(1);
+  EXPECT_EQ(served.state("a"), "done");
+  const HttpReply reply = served.ask("GET", "/metrics");
+  EXPECT_EQ(reply.type, "text/plain; version=0.0.4; charset=utf-8");
+  for (const char* line :
+       {"# TYPE tutti_jobs_open gauge\n", "tutti_jobs_open{state=\"queued\"} 0\n",
+        "tutti_jobs_accepted_total 1\n", "tutti_jobs_over_total{state=\"done\"} 1\n",
+        "tutti_job_run_seconds_bucket{le=\"+Inf\"} 1\n", "tutti_job_run_seconds_count 1\n",
+        "tutti_utilisation{resource=\"device0\",what=\"mean\"} 0.5\n",
+        "tutti_http_connections 1\n"}) {
+    EXPECT_NE(reply.body.find(line), std::string::npos) << line << reply.body;
+  }
+}
+
+TEST(Serve, ShowsQueueUtilisationAndDecisions) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  served.submit("?id=a");
+  served.runner->let(1);
+  EXPECT_EQ(served.state("a"), "done");
+  served.submit("?id=b");
+  served.runner->wait_for_start(2);
+  served.submit("?id=c");
+  const std::string body = served.ask("GET", "/v1/overview").body;
+  for (const char* part :
+       {R"("queued":1)", R"("running":1)", R"("resource":"device0","mean":0.5)",
+        R"("job":"b","op":"","device":"","reason":"the only job queued")", R"("policy":"p")"}) {
+    EXPECT_NE(body.find(part), std::string::npos) << part << body;
+  }
+}
+
+// Everybody but who has the token is turned away from everything but the page's frame.
+TEST(Serve, LetsNobodyInWithoutTheToken) {
+  const TestFolder folder;
+  const std::string token = "0123456789abcdef-secret";
+  const Served served(folder.path(), {}, token);
+  EXPECT_EQ(served.submit("?id=a"), 201);
+  std::vector<std::string> wrong = {"", "0123456789abcdef-secreT", "0123456789abcdef-secre",
+                                    token + "x", "x"};
+  for (const std::string& other : wrong) {
+    auto client = HttpClient::make(served.address(), other);
+    const std::pair<const char*, const char*> targets[] = {
+        {"POST", "/v1/jobs"},     {"GET", "/v1/jobs"},   {"GET", "/v1/jobs/a"},
+        {"DELETE", "/v1/jobs/a"}, {"POST", "/v1/drain"}, {"GET", "/metrics"},
+        {"GET", "/v1/overview"},  {"GET", "/other"}};
+    for (const auto& [method, target] : targets) {
+      const auto reply = client->ask(method, target, method == std::string("POST") ? kGraph : "");
+      ASSERT_TRUE(reply);
+      EXPECT_EQ(reply->status, 401) << method << " " << target << " with '" << other << "'";
+    }
+    EXPECT_EQ(client->ask("GET", "/healthz")->status, 200);
+    EXPECT_EQ(client->ask("GET", "/")->status, 200);
+  }
+  EXPECT_FALSE(served.daemon->figures().draining);
+  EXPECT_EQ(served.daemon->figures().jobs.open(), 1);
+}
+
+TEST(Guard, TurnsForeignNamesAndOriginsAway) {
+  const Guard guard("", {"known.example"});
+  const auto status = [&](const std::string& method, const Pairs& headers) {
+    HttpHead head{.method = method, .path = "/v1/jobs"};
+    head.headers = headers;
+    const auto refused = guard.admit(head);
+    return refused ? refused->status : 200;
+  };
+  for (const char* host : {"127.0.0.1:7171", "localhost", "LOCALHOST:1", "[::1]:7171", "10.1.2.3",
+                           "known.example:80", "Known.Example"}) {
+    EXPECT_EQ(status("GET", {{"host", host}}), 200) << host;
+  }
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "", "[", "[evil]:80"}) {
+    EXPECT_EQ(status("GET", {{"host", host}}), 403) << host;
+  }
+  const std::string here = "127.0.0.1:7171";
+  EXPECT_EQ(status("POST", {{"host", here}, {"origin", "http://127.0.0.1:7171"}}), 200);
+  EXPECT_EQ(status("POST", {{"host", here}, {"origin", "http://127.0.0.1:8080"}}), 403);
+  EXPECT_EQ(status("DELETE", {{"host", here}, {"origin", "https://evil.example"}}), 403);
+  EXPECT_EQ(status("POST", {{"host", here}, {"origin", "null"}}), 403);
+  EXPECT_EQ(status("GET", {{"host", here}, {"origin", "https://evil.example"}}), 200);
+}
+
+TEST(Guard, ComparesSecrets) {
+  EXPECT_TRUE(is_same_secret("abc", "abc"));
+  for (const char* other : {"", "ab", "abcd", "abd", "abcabc"}) {
+    EXPECT_FALSE(is_same_secret(other, "abc")) << other;
+  }
+  EXPECT_FALSE(is_same_secret("", ""));
+}
+
+TEST(Guard, TakesATokenOfOneLineFromAFile) {
+  const TestFolder folder;
+  const auto token_of = [&](const std::string& text) {
+    const std::string path = folder.path() + "/token";
+    std::ofstream(path) << text;
+    return load_token(path);
+  };
+  EXPECT_EQ(*token_of("0123456789abcdef\n"), "0123456789abcdef");
+  for (const char* wrong : {"", "short\n", "0123456789abc def0", "0123456789abcdef\nx"}) {
+    EXPECT_FALSE(token_of(wrong)) << wrong;
+  }
+  EXPECT_FALSE(load_token(folder.path() + "/none"));
+}
+
+// Bytes that are nearly requests. The server answers or closes, and serves the next client.
+TEST(Serve, SurvivesHostileRequests) {
+  const TestFolder folder;
+  const Served served(
+      folder.path(), {}, "",
+      {.head = std::chrono::milliseconds(50), .body = std::chrono::milliseconds(50)});
+  const std::string seeds[] = {
+      "GET /v1/jobs?state=queued,done&limit=3&before=9 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "GET /v1/jobs/a%20b?wait=0 HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-1,2-3\r\n\r\n",
+      "DELETE /v1/jobs/a HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\r\n",
+      "POST /v1/jobs?id=a&priority=2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+          std::to_string(std::string(kGraph).size()) + "\r\n\r\n" + kGraph,
+      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"make\": \"two\"}",
+      "GET /metrics HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"};
+  Rng rng(7);
+  for (int i = 0; i < 600; ++i) {
+    std::string text = seeds[rng.below(std::size(seeds))];
+    for (uint64_t change = rng.below(5); change > 0; --change) {
+      const size_t place = rng.below(text.size());
+      switch (rng.below(4)) {
+        case 0:
+          text[place] = static_cast<char>(rng.below(256));
+          break;
+        case 1:
+          text.resize(place + 1);
+          break;
+        case 2:
+          text.erase(place, 1 + rng.below(16));
+          break;
+        default:
+          text.insert(place, seeds[rng.below(std::size(seeds))].substr(0, rng.below(60)));
+      }
+      if (text.empty()) text = "x";
+    }
+    exchanged(served.server->port(), text);
+  }
+  served.runner->let(1000);
+  EXPECT_EQ(served.submit("?id=after"), 201);
+  EXPECT_EQ(served.state("after"), "done");
+}
+
+TEST(Serve, LosesNothingOfWhatManyClientsSubmitAtOnce) {
+  const TestFolder folder;
+  constexpr int kClients = 16;
+  constexpr int kEach = 25;
+  {
+    const Served served(folder.path());
+    served.runner->let(kClients * kEach);
+    std::vector<std::thread> clients;
+    std::atomic<int> accepted{0};
+    for (int c = 0; c < kClients; ++c) {
+      clients.emplace_back([&, c] {
+        auto client = HttpClient::make(served.address(), "");
+        for (int i = 0; i < kEach; ++i) {
+          const std::string id = "c" + std::to_string(c) + "-" + std::to_string(i);
+          const auto reply = client->ask("POST", "/v1/jobs?id=" + id, kGraph);
+          accepted += reply && reply->status == 201 ? 1 : 0;
+        }
+      });
+    }
+    for (std::thread& client : clients) client.join();
+    EXPECT_EQ(accepted, kClients * kEach);
+    const auto figures = served.daemon->figures();
+    EXPECT_LT(figures.journal.syncs_total, figures.journal.records_total)
+        << "records of several clients share a sync";
+  }
+  const Served again(folder.path());
+  again.runner->let(kClients * kEach);
+  for (int c = 0; c < kClients; ++c) {
+    for (int i = 0; i < kEach; ++i) {
+      EXPECT_EQ(again.state("c" + std::to_string(c) + "-" + std::to_string(i)), "done");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti
