@@ -113,9 +113,9 @@ int run_serve(ServeArguments arguments) {
   if (!machine) return report(machine.error());
   Result<std::unique_ptr<Runner>> runner = make_runner(arguments, *machine);
   if (!runner) return report(runner.error());
-  std::unique_ptr<Meter> meter =
-      arguments.runtime == "sim" ? make_run_meter(*machine) : make_host_meter(*machine);
-
+  Result<std::unique_ptr<Meter>> meter =
+      arguments.runtime == "sim" ? make_run_meter(*machine) : make_host_meter();
+  if (!meter) return report(meter.error());
   arguments.daemon.folder = *folder;
   arguments.daemon.limits.open_bytes = arguments.open_mib << 20;
   arguments.daemon.longest_journal = arguments.rewrite_mib << 20;
@@ -124,7 +124,7 @@ int run_serve(ServeArguments arguments) {
     return make_graph(words, static_cast<double>(most_ops) * (1 + kEdgesOfAnOp));
   };
   Result<std::unique_ptr<Daemon>> daemon =
-      Daemon::open(arguments.daemon, std::move(*runner), std::move(meter));
+      Daemon::open(arguments.daemon, std::move(*runner), std::move(*meter));
   if (!daemon) return report(daemon.error());
   if ((*daemon)->cut_bytes() > 0) {
     fmt::print(stderr, "tutti: {}/journal: cut off {} bytes of a record that nobody was promised\n",

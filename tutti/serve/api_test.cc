@@ -1,8 +1,10 @@
 #include "tutti/serve/api.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -177,7 +179,7 @@ TEST(Serve, RefusesWhatIsNoJobWithASentenceAndTheRightStatus) {
       {400, "", std::string(200, '['), "job:1"},
       {400, "", "{\"format\": \"tutti-graph\", \"schema_version\": 1, \"ops\": [{}]}", "job:1"},
       {413, "", three, "3 ops"},
-      {413, "", std::string(100001, ' '), "97.7 KiB"},
+      {413, "", std::string(100001, ' '), "97.66 KiB"},
       {422, "", named("unrunnable"), "no device can run it"},
       {403, "", commands, "--allow-commands"},
       {400, "?id=", kGraph, "id"},
@@ -303,6 +305,27 @@ TEST(Serve, WritesItsJournalAnewWhenItHasGrown) {
   const Served served(folder.path(), {.limits = {.kept_jobs = 5}});
   EXPECT_EQ(served.state("n59"), "done");
   EXPECT_EQ(served.daemon->figures().jobs.kept, 5);
+}
+
+TEST(Serve, SaysSoWhenItsDiskIsFullAndGoesOnAnswering) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  EXPECT_EQ(served.submit("?id=a"), 201);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const auto size = static_cast<rlim_t>(served.daemon->figures().journal.bytes) + 10;
+  const rlimit full{size, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const HttpReply refused = served.ask("POST", "/v1/jobs?id=b", kGraph);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body.find("the journal has failed"), std::string::npos) << refused.body;
+  EXPECT_EQ(served.submit("?id=c"), 503);
+  EXPECT_EQ(served.ask("DELETE", "/v1/jobs/a").status, 503);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs/a").status, 200);
+  EXPECT_NE(served.ask("GET", "/metrics").body.find("tutti_journal_broken 1\n"), std::string::npos);
 }
 
 TEST(Serve, LeavesALineForEachStartAndEndInTheRunLog) {
@@ -446,7 +469,7 @@ TEST(Serve, SurvivesHostileRequests) {
       "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"make\": \"two\"}",
       "GET /metrics HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"};
   Rng rng(7);
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 250; ++i) {
     std::string text = seeds[rng.below(std::size(seeds))];
     for (uint64_t change = rng.below(5); change > 0; --change) {
       const size_t place = rng.below(text.size());

@@ -64,7 +64,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_
 
 Daemon::~Daemon() {
   stop(std::chrono::milliseconds(0));
-  journal_.reset();
+  if (journal_ != nullptr) journal_->finish();
   if (run_log_ >= 0) ::close(run_log_);
 }
 
@@ -259,9 +259,12 @@ void Daemon::work(int place) {
     MutexLock lock(mutex_);
     runs_.erase(started->job.number);
     const bool put_back = outcome.state != JobState::done && run.stop.load() && !run.cancelled;
-    append(put_back ? core_.put_back(started->job.number, wall_clock_ms())
-                    : core_.end(started->job.number, outcome, wall_clock_ms()));
+    const int64_t record =
+        append(put_back ? core_.put_back(started->job.number, wall_clock_ms())
+                        : core_.end(started->job.number, outcome, wall_clock_ms()));
     changed_.notify_all();
+    // So that a kill has at most one job in each place run again.
+    wait_for_disk(record);
   }
 }
 

@@ -28,7 +28,7 @@
 namespace tutti {
 
 struct DaemonOptions {
-  std::string folder;  // of the journal
+  std::string folder{};  // of the journal
   CoreLimits limits{};
   int64_t most_ops = 100000;  // of one job
   bool allow_commands = false;
@@ -144,7 +144,7 @@ class Daemon {
   Histogram run_seconds_ GUARDED_BY(mutex_);
   int64_t refused_total_ GUARDED_BY(mutex_) = 0;
   std::vector<std::thread> threads_;
-  std::unique_ptr<Journal> journal_;  // last: its thread calls on_disk
+  std::unique_ptr<Journal> journal_;  // its thread calls on_disk
 };
 
 }  // namespace tutti

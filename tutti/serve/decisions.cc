@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,7 +20,9 @@ Duration expected_finish(const State& state, OpId op, DeviceId device) {
 // Asked before the op is placed: the state is that of the decision.
 std::string reason_for(const State& state, OpId op, DeviceId chosen, const std::string& policy) {
   const auto devices = state.devices_for(op);
-  const std::string ready = fmt::format("one of {} ready", state.ready().size());
+  const std::string ready = state.ready().size() == 1
+                                ? "the only op ready"
+                                : fmt::format("one of {} ready", state.ready().size());
   if (devices.size() == 1) return ready + "; no other device may run it";
   const Duration finish = expected_finish(state, op, chosen);
   DeviceId best{};
@@ -74,14 +77,20 @@ class RecordedPlace : public Place {
 
 void DecisionLog::add(Decision decision) {
   MutexLock lock(mutex_);
-  decisions_.push_front(std::move(decision));
-  if (decisions_.size() > kKept) decisions_.pop_back();
+  std::deque<Decision>& kept = decision.op.empty() ? jobs_ : ops_;
+  kept.push_front(std::move(decision));
+  if (kept.size() > kKept) kept.pop_back();
 }
 
-std::vector<Decision> DecisionLog::latest(size_t most) const {
+std::vector<Decision> DecisionLog::latest(size_t jobs, size_t ops) const {
+  std::vector<Decision> listed;
   MutexLock lock(mutex_);
-  const auto count = static_cast<int64_t>(std::min(most, decisions_.size()));
-  return {decisions_.begin(), decisions_.begin() + count};
+  listed.assign(jobs_.begin(), jobs_.begin() + static_cast<int64_t>(std::min(jobs, jobs_.size())));
+  listed.insert(listed.end(), ops_.begin(),
+                ops_.begin() + static_cast<int64_t>(std::min(ops, ops_.size())));
+  std::stable_sort(listed.begin(), listed.end(),
+                   [](const Decision& a, const Decision& b) { return a.time_ms > b.time_ms; });
+  return listed;
 }
 
 bool DecisionLog::counts_and_notes(int64_t now_ms) {

@@ -29,8 +29,8 @@ struct Decision {
 class DecisionLog {
  public:
   void add(Decision decision);
-  // The latest first.
-  std::vector<Decision> latest(size_t most) const;
+  // The latest first: at most so many starts of jobs, and placements of ops.
+  std::vector<Decision> latest(size_t jobs, size_t ops) const;
 
   // Of ops, noted or not.
   int64_t op_count() const { return op_count_.load(std::memory_order_relaxed); }
@@ -41,7 +41,9 @@ class DecisionLog {
   std::atomic<int64_t> op_count_{0};
   std::atomic<int64_t> last_noted_ms_{0};
   mutable Mutex mutex_;
-  std::deque<Decision> decisions_ GUARDED_BY(mutex_);
+  // Apart, or ops would drive jobs out.
+  std::deque<Decision> jobs_ GUARDED_BY(mutex_);
+  std::deque<Decision> ops_ GUARDED_BY(mutex_);
 };
 
 // The same policy, whose placements go to the log. Keeps a reference to the log.

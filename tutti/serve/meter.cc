@@ -10,6 +10,7 @@
 
 #include "tutti/base/mutex.h"
 #include "tutti/belief/belief.h"
+#include "tutti/machine/discover.h"
 #include "tutti/telemetry/available.h"
 #include "tutti/telemetry/sampler.h"
 
@@ -48,8 +49,8 @@ std::pair<double, double> interval_of(const Samples& samples, VariableId id) {
 
 class HostMeter : public Meter {
  public:
-  explicit HostMeter(const Machine& machine)
-      : sampler_(sources_of(machine)), belief_(machine, sampler_.counters()) {
+  explicit HostMeter(const Machine& host)
+      : sampler_(sources_of(host)), belief_(host, sampler_.counters()) {
     for (const Counter& counter : sampler_.counters()) {
       if (counter.quantity != Quantity::other) counted_.insert(counter.resource);
     }
@@ -153,8 +154,10 @@ class RunMeter : public Meter {
 
 }  // namespace
 
-std::unique_ptr<Meter> make_host_meter(const Machine& machine) {
-  return std::make_unique<HostMeter>(machine);
+Result<std::unique_ptr<Meter>> make_host_meter() {
+  const Result<Machine> host = discover_machine();
+  if (!host) return host.error();
+  return std::unique_ptr<Meter>(std::make_unique<HostMeter>(*host));
 }
 
 std::unique_ptr<Meter> make_run_meter(const Machine& machine) {

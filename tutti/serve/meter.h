@@ -36,8 +36,10 @@ class Meter {
   virtual const char* what() const = 0;
 };
 
-// Both keep a reference to the machine.
-std::unique_ptr<Meter> make_host_meter(const Machine& machine);
+// Of this host as it is, into whatever devices a machine file may divide it. Fails as
+// discover_machine does.
+Result<std::unique_ptr<Meter>> make_host_meter();
+// Keeps a reference to the machine.
 std::unique_ptr<Meter> make_run_meter(const Machine& machine);
 
 }  // namespace tutti

@@ -40,12 +40,12 @@ TEST(Runner, GivesReasonsForItsDecisions) {
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
   ASSERT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));
-  const auto decisions = log.latest(10);
+  const auto decisions = log.latest(10, 10);
   ASSERT_FALSE(decisions.empty());
   EXPECT_EQ(decisions[0].job, "j");
   EXPECT_TRUE(decisions[0].op.starts_with("op")) << decisions[0].op;
   EXPECT_TRUE(decisions[0].device.starts_with("gpu")) << decisions[0].device;
-  EXPECT_TRUE(decisions[0].reason.starts_with("one of ")) << decisions[0].reason;
+  EXPECT_NE(decisions[0].reason.find("ready"), std::string::npos) << decisions[0].reason;
 }
 
 TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
@@ -79,9 +79,9 @@ TEST(Runner, RefusesWhatItHasNoCodeFor) {
 }
 
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {
-  const Result<Machine> machine = discover_machine();
-  ASSERT_TRUE(machine);
-  const auto meter = make_host_meter(*machine);
+  const auto made = make_host_meter();
+  ASSERT_TRUE(made);
+  const std::unique_ptr<Meter>& meter = *made;
   std::vector<Utilisation> all;
   for (int i = 0; i < 600 && all.empty(); ++i) {
     all = meter->now();

@@ -52,7 +52,7 @@ TEST(HttpHead, ThatIsNoneIsRefusedWithTheStatusThatSaysWhy) {
   const std::pair<int, std::string> wrong[] = {
       {400, "\r\n\r\n"},
       {400, "GET\r\n\r\n"},
-      {400, "GET / \r\n\r\n"},
+      {505, "GET / \r\n\r\n"},
       {400, "GET  HTTP/1.1\r\n" + host + "\r\n"},
       {400, "G(T / HTTP/1.1\r\n" + host + "\r\n"},
       {400, "GET http://a/ HTTP/1.1\r\n" + host + "\r\n"},

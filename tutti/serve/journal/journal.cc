@@ -139,13 +139,17 @@ Result<void> Journal::read_all(const std::function<Result<void>(Record)>& take) 
   return sync_folder(folder_);
 }
 
-Journal::~Journal() {
+void Journal::finish() {
   {
     MutexLock lock(mutex_);
     ends_ = true;
     more_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+}
+
+Journal::~Journal() {
+  finish();
   if (file_ >= 0) ::close(file_);
   if (lock_ >= 0) ::close(lock_);
 }

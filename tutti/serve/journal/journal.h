@@ -46,11 +46,14 @@ class Journal {
   static Result<std::unique_ptr<Journal>> open(const std::string& folder,
                                                const std::function<Result<void>(Record)>& take,
                                                OnDisk on_disk);
-  // Writes what has been appended, and calls nobody any more once it returns.
+  // As finish().
   ~Journal();
 
   // Starts the thread. Before, records only gather.
   void begin();
+
+  // Writes what has been appended, and calls nobody any more once it returns.
+  void finish();
 
   void append(Record record);
   // Instead of all there is so far. Records appended later come behind these.

@@ -1,0 +1,212 @@
+// tutti serve and the commands that ask it, run as a user would.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include "test/support/cli.h"
+
+namespace tutti {
+namespace {
+
+class ServeCommands : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    ::unsetenv("TUTTI_TOKEN");
+    ::unsetenv("TUTTI_SERVER");
+  }
+  void TearDown() override {
+    if (server_ > 0) end(SIGKILL);
+    Cli::TearDown();
+  }
+
+  // Starts a server at a free port and returns when it listens.
+  void serve(std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {TUTTI_BINARY,  "serve",   "--listen",
+                                      "127.0.0.1:0", "--state", path("jobs")};
+    words.insert(words.end(), more.begin(), more.end());
+    int both[2];
+    ASSERT_EQ(::pipe(both), 0);
+    server_ = ::fork();
+    if (server_ == 0) {
+      ::dup2(both[1], STDOUT_FILENO);
+      ::close(both[0]);
+      std::vector<char*> raw;
+      for (std::string& word : words) raw.push_back(word.data());
+      raw.push_back(nullptr);
+      ::execv(TUTTI_BINARY, raw.data());
+      ::_exit(127);
+    }
+    ::close(both[1]);
+    std::string said;
+    char byte = 0;
+    while (::read(both[0], &byte, 1) == 1 && byte != '\n') said += byte;
+    output_ = both[0];
+    const size_t at = said.find("http://");
+    ASSERT_NE(at, std::string::npos) << said;
+    address_ = said.substr(at, said.find(' ', at) - at);
+  }
+
+  int end(int signal) {
+    ::kill(server_, signal);
+    int status = 0;
+    ::waitpid(server_, &status, 0);
+    ::close(output_);
+    server_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  Ran ask(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--server", address_});
+    return run(arguments);
+  }
+
+  std::string address_;
+
+ private:
+  pid_t server_ = -1;
+  int output_ = -1;
+};
+
+constexpr const char* kSmall = "cholesky --tiles 2 --tile-size 16 --devices 1";
+
+TEST_F(ServeCommands, SubmitWaitsForAJobThatRanForReal) {
+  serve({"--machine", "this-host:1x1"});
+  const Ran ran = ask({"submit", "--make", kSmall, "--id", "night-1", "--wait"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("night-1: done, makespan ")) << ran.out;
+  EXPECT_NE(ran.out.find("(cholesky_2, 4 ops)"), std::string::npos) << ran.out;
+  const Ran status = ask({"status", "night-1", "--json"});
+  EXPECT_NE(status.out.find("\"attempts\":1"), std::string::npos) << status.out;
+  EXPECT_EQ(ask({"status"}).exit_code, 0);
+}
+
+TEST_F(ServeCommands, SubmitConvertsOtherFormats) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  const std::string dot = write("graph.dot", "digraph g { a -> b; a -> c; }\n");
+  const Ran ran = ask({"submit", dot, "--wait"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("job-1: done")) << ran.out;
+}
+
+TEST_F(ServeCommands, AJobIsThereAfterAKillAndRunsOnce) {
+  serve({"--runtime", "sim", "--machine", "uniform-2", "--run-log", path("runs")});
+  const std::string graph = write("graph.json", kGraph);
+  ASSERT_EQ(ask({"submit", graph, "--id", "a", "--wait"}).exit_code, 0);
+  EXPECT_EQ(end(SIGKILL), 128 + SIGKILL);
+  serve({"--runtime", "sim", "--machine", "uniform-2", "--run-log", path("runs")});
+  const Ran again = ask({"submit", graph, "--id", "a", "--wait"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(end(SIGTERM), 0);
+  const std::string runs = read_text(path("runs"));
+  EXPECT_EQ(std::count(runs.begin(), runs.end(), '\n'), 2) << runs;
+}
+
+TEST_F(ServeCommands, DrainTakesNothingNew) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  const Ran drained = ask({"drain", "--wait"});
+  EXPECT_EQ(drained.exit_code, 0) << drained.err;
+  EXPECT_EQ(drained.out, "drained: no job is open\n");
+  const Ran ran = ask({"submit", "--make", kSmall});
+  EXPECT_EQ(ran.exit_code, 1);
+  expect_one_sentence(ran, "draining");
+  const Ran cancelled = ask({"cancel", "nobody"});
+  EXPECT_EQ(cancelled.exit_code, 2);
+  expect_one_sentence(cancelled, "no job of that id");
+}
+
+TEST_F(ServeCommands, ATokenIsAskedOfEverybody) {
+  const std::string token = write("token", "0123456789abcdef0123\n");
+  ASSERT_EQ(::chmod(token.c_str(), 0600), 0);
+  serve({"--runtime", "sim", "--machine", "uniform-2", "--token-file", token});
+  const Ran without = ask({"submit", "--make", kSmall});
+  EXPECT_EQ(without.exit_code, 2);
+  expect_one_sentence(without, "asks for a token");
+  const std::string other = write("other", "0123456789abcdef0124\n");
+  expect_one_sentence(ask({"status", "--token-file", other}), "not the token");
+  EXPECT_EQ(ask({"submit", "--make", kSmall, "--token-file", token, "--wait"}).exit_code, 0);
+}
+
+TEST_F(ServeCommands, WordsThatMakeNoGraphAreRefusedByTheServer) {
+  serve({"--runtime", "sim", "--machine", "uniform-2", "--max-ops", "1000"});
+  for (const char* words :
+       {"nothing", "--help", "cholesky --help", "cholesky --tiles", "cholesky --tiles 2 -o x",
+        "cholesky --tiles 1000", "layered --ops 100000000", "tree --levels 40",
+        "chainmm --size 100000 --split 1000,1000,1000"}) {
+    const Ran ran = ask({"submit", std::string("--make=") + words});
+    EXPECT_EQ(ran.exit_code, 2) << words << ran.out;
+    expect_one_sentence(ran, "");
+  }
+  EXPECT_EQ(ask({"submit", "--make", "layered --ops 900"}).exit_code, 0);
+}
+
+TEST_F(ServeCommands, SaySoInOneSentenceWhereNobodyServes) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"submit", "--make", kSmall},
+        {"status"},
+        {"cancel", "a"},
+        {"drain"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--server", "http://127.0.0.1:1"});
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 1) << ran.err;
+    expect_one_sentence(ran, "no tutti serve answers at http://127.0.0.1:1");
+    arguments.back() = "http://nowhere";
+    const Ran wrong = run(arguments);
+    EXPECT_EQ(wrong.exit_code, 2) << wrong.err;
+    expect_one_sentence(wrong, "is no server");
+  }
+  const Ran both = run({"submit"});
+  EXPECT_EQ(both.exit_code, 2);
+  expect_one_sentence(both, "name a graph file");
+}
+
+TEST_F(ServeCommands, ServeRefusesWhatItCannotDoInOneSentence) {
+  const std::string state = path("jobs");
+  const std::string token = write("token", "short\n");
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"--listen", "0.0.0.0:0"}, "others can reach 0.0.0.0:0"},
+      {{"--listen", "here"}, "is no address to listen at"},
+      {{"--token-file", token}, "a token is one line of 16"},
+      {{"--token-file", path("none")}, "none"},
+      {{"--policy", "nobody"}, "nobody"},
+      {{"--policy", "heft"}, "plans ahead"},
+      {{"--machine", "nowhere"}, "nowhere"},
+      {{"--parallel", "3"}, "--parallel is for --runtime sim"},
+      {{"--run-log", path("no/such/folder")}, "cannot be written"},
+  };
+  for (const auto& [more, sentence] : wrong) {
+    std::vector<std::string> arguments = {"serve", "--listen", "127.0.0.1:0", "--state", state};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    if (more[0] == "--listen") arguments.erase(arguments.begin() + 1, arguments.begin() + 3);
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << more[0] << ran.err;
+    expect_one_sentence(ran, sentence);
+  }
+}
+
+TEST_F(ServeCommands, ServeDoesNotStartOnAJournalThatIsDamagedOrInUse) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_EQ(ask({"submit", "--make", kSmall, "--id", id, "--wait"}).exit_code, 0);
+  }
+  const std::vector<std::string> another = {"serve",      "--runtime", "sim",
+                                            "--machine",  "uniform-2", "--state",
+                                            path("jobs"), "--listen",  "127.0.0.1:0"};
+  expect_one_sentence(run(another), "another tutti serve uses this folder");
+  EXPECT_EQ(end(SIGTERM), 0);
+  std::string journal = read_text(path("jobs/journal"));
+  journal[100] = static_cast<char>(journal[100] ^ 1);
+  write("jobs/journal", journal);
+  const Ran ran = run(another);
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "journal: damaged at byte");
+}
+
+}  // namespace
+}  // namespace tutti
