@@ -43,6 +43,22 @@ TEST_F(Commands, WhatIfNeverLosesByADeviceMore) {
   }
 }
 
+TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
+  const std::string arrivals = write("arrivals.json", R"({"schema_version": 1, "arrival": [
+      {"time_ns": 0, "job": "align-3"}, {"time_ns": 1000000, "job": "align+eeg-7"}]})");
+  const Ran first = run({"cluster", "--replay", arrivals, "--policy", "heft,sparrow", "--json"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(number_of(first.out, "jobs"), 2);
+  EXPECT_GE(number_of(first.out, "mean_slowdown"), 1);
+  EXPECT_EQ(first.out,
+            run({"cluster", "--replay", arrivals, "--policy", "heft,sparrow", "--json"}).out);
+  const std::string bad = write("bad.json", R"({"schema_version": 1, "arrival": [
+      {"time_ns": 0, "job": "align-x"}]})");
+  const Ran refused = run({"cluster", "--replay", bad});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("bad.json:2"), std::string::npos) << refused.err;
+}
+
 TEST_F(Commands, PlanNamesThePoliciesWithoutAPlan) {
   const std::string graph = path("graph.json");
   ASSERT_EQ(run({"graph", "make", "layered", "--ops", "30", "-o", graph}).exit_code, 0);

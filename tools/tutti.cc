@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   tutti::add_simulate_command(app, exit_code);
   tutti::add_run_command(app, exit_code);
   tutti::add_compare_command(app, exit_code);
+  tutti::add_cluster_command(app, exit_code);
   tutti::add_check_command(app, exit_code);
   tutti::add_exact_command(app, exit_code);
   tutti::add_explain_command(app, exit_code);

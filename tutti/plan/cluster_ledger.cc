@@ -170,7 +170,8 @@ const FinishedOp& ClusterLedger::finish(int32_t slot) {
   }
   --mine.left;
   return state_.finished.emplace_back(FinishedOp{mine.id, status.op, mine.job->kind(status.op),
-                                                 op.device, op.launched, op.started, op.finished});
+                                                 op.device, op.launched, op.started, op.finished,
+                                                 mine.job->costs().run_time(status.op, op.device)});
 }
 
 void ClusterLedger::remove(JobId id) {

@@ -88,6 +88,7 @@ struct FinishedOp {
   Duration launched{0};
   Duration started{0};
   Duration finished{0};
+  Duration alone{0};  // its mean run time there, with nothing else on the machine
 };
 
 // What a dispatcher sees. Between two decisions of one epoch the clock stands still and only what

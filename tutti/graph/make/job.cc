@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <utility>
 
 #include "tutti/base/check.h"
@@ -144,6 +145,23 @@ Graph make_composed_job(JobFamily first, JobFamily second, uint64_t seed) {
     maker.op("merge", 0.5, 2, {one, other});
   }
   return std::move(maker).build();
+}
+
+std::optional<Graph> make_named_job(std::string_view name) {
+  const size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  uint64_t seed = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + dash + 1, end, seed);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  const std::string_view families = name.substr(0, dash);
+  const size_t plus = families.find('+');
+  const auto first = parse_job_family(families.substr(0, plus));
+  if (!first) return std::nullopt;
+  if (plus == std::string_view::npos) return make_job(*first, seed);
+  const auto second = parse_job_family(families.substr(plus + 1));
+  if (!second) return std::nullopt;
+  return make_composed_job(*first, *second, seed);
 }
 
 std::vector<Graph> make_jobs(JobSet set, int count, uint64_t seed) {

@@ -33,6 +33,10 @@ Graph make_job(JobFamily family, uint64_t seed);
 // reads both.
 Graph make_composed_job(JobFamily first, JobFamily second, uint64_t seed);
 
+// "align-3" or "align+eeg-7": families and a seed, as their graphs are called. None for other
+// texts.
+std::optional<Graph> make_named_job(std::string_view name);
+
 // Jobs to learn from, to choose by, and to judge by. No two sets share a job. Jobs of train and
 // validation are of one family; jobs of test are composed of two, so that they are compositions
 // that nobody has seen.

@@ -24,13 +24,17 @@ Result<JobList> add_jobs(Cluster& cluster, std::vector<Graph> graphs);
 // left out.
 double most_jobs_per_s(const Cluster& cluster, std::span<const std::shared_ptr<const Job>> jobs);
 
+// The share of it that a good dispatcher was seen to keep up with, on the cluster of
+// tutti/plan/job_study.h.
+inline constexpr double kAttainable = 0.6;
+
 struct ArrivalSpec {
   enum class Process : uint8_t {
     poisson,  // alone, at exponential intervals
     bursts,   // several at a time; how many is geometric
   };
   Process process = Process::poisson;
-  double load = 0.6;  // share of most_jobs_per_s
+  double load = 0.6;  // 1: kAttainable of most_jobs_per_s
   int jobs = 20;
   double mean_burst = 4;
 };

@@ -27,7 +27,7 @@ TEST(Arrivals, ComeAtTheRateThatTheLoadSays) {
         draw_arrivals(cluster, *jobs, {.process = process, .load = 0.5, .jobs = 4000}, 3);
     const double seconds = static_cast<double>(arrivals.back().time.count()) * 1e-9;
     // Standard error: 1 / sqrt(4000) = 0.016 for one at a time; about 2.4 times as much for bursts.
-    EXPECT_NEAR(4000 / seconds / (0.5 * most_jobs_per_s(cluster, *jobs)), 1, 0.12);
+    EXPECT_NEAR(4000 / seconds / (0.5 * kAttainable * most_jobs_per_s(cluster, *jobs)), 1, 0.12);
     int together = 0;
     for (size_t i = 1; i < arrivals.size(); ++i)
       together += arrivals[i].time == arrivals[i - 1].time;
@@ -40,6 +40,18 @@ TEST(Arrivals, OfTheTestSetAreOfTwoFamiliesAndOthersOfOne) {
     EXPECT_NE(graph.name().find('+'), std::string::npos);
   for (const Graph& graph : make_jobs(JobSet::train, 30, 1))
     EXPECT_EQ(graph.name().find('+'), std::string::npos);
+}
+
+TEST(Arrivals, NameJobsAsTheirGraphsAreCalled) {
+  for (const JobSet set : {JobSet::train, JobSet::test}) {
+    for (const Graph& graph : make_jobs(set, 10, 1)) {
+      const auto named = make_named_job(graph.name());
+      ASSERT_TRUE(named) << graph.name();
+      EXPECT_EQ(named->fingerprint(), graph.fingerprint());
+    }
+  }
+  for (const char* bad : {"", "align", "align-", "align-x", "x-1", "align+x-1", "align-1-"})
+    EXPECT_FALSE(make_named_job(bad)) << bad;
 }
 
 TEST(Arrivals, FilesAreReadOrRefusedWithALine) {

@@ -1,0 +1,119 @@
+// Every dispatcher of the registry: work gets done, nothing illegal is answered, same seed same
+// run.
+
+#include <gtest/gtest.h>
+
+#include "tutti/graph/make/job.h"
+#include "tutti/plan/job_study.h"
+#include "tutti/policy/online/paragon.h"
+#include "tutti/policy/online/registry.h"
+#include "tutti/runtime/cluster/arrivals.h"
+#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/cluster/testing.h"
+
+namespace tutti {
+namespace {
+
+struct Case {
+  const char* name;
+  ArrivalSpec arrivals;
+  ClusterOptions options{};
+};
+
+std::vector<Case> cases() {
+  return {{"calm", {.load = 0.1, .jobs = 15}},
+          {"flood", {.load = 5, .jobs = 30}},
+          {"bursts with unknown load",
+           {.process = ArrivalSpec::Process::bursts, .load = 0.5, .jobs = 30},
+           {.unknown_load = {.share = 0.6}}}};
+}
+
+std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const double> values,
+                                  const Case& one, uint64_t seed) {
+  Cluster cluster = job_study_cluster();
+  const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
+  EXPECT_TRUE(jobs);
+  ClusterSim sim(cluster, one.options);
+  const auto dispatcher = entry.make(values);
+  const auto run = run_cluster(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *dispatcher,
+                               seed, 100'000);
+  if (!run) {
+    ADD_FAILURE() << entry.name << ", " << one.name << ": " << run.error().message;
+    return {};
+  }
+  std::vector<Duration> finishes;
+  for (const JobRecord& job : run->jobs) {
+    EXPECT_GE(job.start, job.arrival);
+    EXPECT_GT(job.finish, job.start);
+    finishes.push_back(job.finish);
+  }
+  return finishes;
+}
+
+TEST(DispatcherConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    for (const Case& one : cases()) {
+      const auto finishes = finishes_of(entry, entry.usual(), one, 3);
+      EXPECT_EQ(finishes.size(), static_cast<size_t>(one.arrivals.jobs)) << entry.name;
+      EXPECT_EQ(finishes, finishes_of(entry, entry.usual(), one, 3)) << entry.name << one.name;
+    }
+  }
+}
+
+TEST(DispatcherConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    for (size_t k = 0; k < entry.knobs.size(); ++k) {
+      for (const double value : {entry.knobs[k].choices.front(), entry.knobs[k].choices.back()}) {
+        std::vector<double> values = entry.usual();
+        values[k] = value;
+        EXPECT_FALSE(finishes_of(entry, values, cases()[1], 4).empty())
+            << entry.name << " " << entry.knobs[k].name << " = " << value;
+      }
+    }
+  }
+}
+
+// One device of one slot, and a graph that only a reconfigurable device can run.
+TEST(DispatcherConformance, EveryOneConfiguresWhatNothingElseCanRun) {
+  CostSpec costs;
+  costs.run_times = {{.kind = "a", .device_kind = "fpga", .time_ns_by_size = {{0, 100}}},
+                     {.kind = "b", .device_kind = "fpga", .time_ns_by_size = {{0, 100}}}};
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    Cluster cluster = testing::small_cluster(costs);
+    const auto job = testing::add(cluster, testing::chain({"a", "b", "a"}));
+    ClusterSim sim(cluster, {});
+    const auto dispatcher = entry.make(entry.usual());
+    const auto run =
+        run_cluster(sim, {{Duration(0), job}, {Duration(10), job}}, *dispatcher, 1, 100);
+    EXPECT_TRUE(run) << entry.name << ": " << run.error().message;
+  }
+}
+
+TEST(Paragon, LearnsWhoSlowsWhomDownAndKeepsApart) {
+  // On the CPU alone. Two ops that stream share the memory and last 1.2 times as long; beside one
+  // that computes, on another core, neither notices.
+  CostSpec costs = testing::small_costs();
+  std::erase_if(costs.run_times, [](const auto& row) { return row.device_kind != "cpu"; });
+  Cluster cluster = testing::small_cluster(costs);
+  const auto stream = testing::add(cluster, testing::chain({"stream"}));
+  const auto compute = testing::add(cluster, testing::chain({"compute"}));
+  ClusterSim sim(cluster, {});
+  std::vector<Arrival> arrivals;
+  for (int i = 0; i < 400; ++i) {
+    arrivals.push_back({Duration(500 * i), i % 3 == 0 ? compute : stream});
+  }
+  Paragon paragon({.learning_rate = 0.1, .patience = 0});
+  const auto run = run_cluster(sim, arrivals, paragon, 1);
+  ASSERT_TRUE(run) << run.error().message;
+  Interference learned = paragon.learned();
+  const DeviceId cpu{0};
+  const int32_t stream_row = learned.row(cluster, stream->kind(OpId{0}), cpu);
+  const int32_t compute_row = learned.row(cluster, compute->kind(OpId{0}), cpu);
+  const Neighbour beside_stream{Neighbourhood::device, stream_row};
+  const Neighbour beside_compute{Neighbourhood::device, compute_row};
+  EXPECT_GT(learned.effect(stream_row, beside_stream), learned.effect(stream_row, beside_compute));
+  EXPECT_LT(learned.effect(compute_row, beside_compute), 0.1);
+}
+
+}  // namespace
+}  // namespace tutti

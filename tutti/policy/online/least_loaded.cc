@@ -1,0 +1,28 @@
+#include "tutti/policy/online/least_loaded.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti {
+
+std::optional<PlacingDispatcher::Choice> LeastLoaded::choose(const ClusterState& state) {
+  const auto load = [&](const Opening& opening) {
+    const int slots = state.cluster->machine().device(opening.device).slots;
+    const int busy = slots - state.idle_slots[opening.device.index];
+    return std::pair(static_cast<double>(busy) / slots, opening.time);
+  };
+  for (const JobId id : state.in_system) {
+    const JobStatus& job = state.job(id);
+    for (const OpId op : job.ready) {
+      const std::vector<Opening>& open = bearable(state, job, op, patience_);
+      if (open.empty()) continue;
+      return Choice{
+          &job, op,
+          *std::min_element(open.begin(), open.end(),
+                            [&](const Opening& a, const Opening& b) { return load(a) < load(b); })};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tutti

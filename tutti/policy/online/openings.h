@@ -1,0 +1,90 @@
+// What dispatchers that place one ready op at a time have in common: where an op could go now, how
+// long that would take, and the configuring of FPGA contexts, which takes two decisions and an
+// epoch between them: the context is promised to the op, which is launched as soon as it is
+// configured.
+
+#ifndef TUTTI_POLICY_ONLINE_OPENINGS_H_
+#define TUTTI_POLICY_ONLINE_OPENINGS_H_
+
+#include <optional>
+#include <vector>
+
+#include "tutti/plan/dispatch.h"
+
+namespace tutti {
+
+// A device on which a ready op could begin now.
+struct Opening {
+  DeviceId device{};
+  int slot = -1;            // of the device
+  bool configures = false;  // the context must be configured first
+  Duration time{0};         // configure, fetch and run, with nothing else on the machine
+};
+
+class Openings {
+ public:
+  void reset() { promises_.clear(); }
+
+  // An op whose context is ready for it. Ask this first in every decision.
+  std::optional<Action> promised(const ClusterState& state);
+
+  bool is_promised(JobId job, OpId op) const;
+  // Of a context that was configured for an op: which.
+  struct Promise {
+    int32_t slot = 0;  // numbered through
+    JobId job{};
+    OpId op{};
+  };
+  const std::vector<Promise>& promises() const { return promises_; }
+
+  // Those of a ready op that is not promised, by device.
+  void list(const ClusterState& state, const JobStatus& job, OpId op,
+            std::vector<Opening>& openings) const;
+
+  // The action that takes it. An op that must be configured for need not be ready yet.
+  Action take(const JobStatus& job, OpId op, const Opening& opening, const ClusterState& state);
+
+ private:
+  bool is_promised(int32_t slot) const;
+
+  std::vector<Promise> promises_;
+};
+
+// When what a slot has (launched, being configured, and promised to an op) is expected to end, by
+// mean run times; never before now.
+Duration expected_end(const ClusterState& state, const Openings& openings, int32_t slot);
+
+// A dispatcher that chooses one op and opening at a time; here is what all of them do alike.
+class PlacingDispatcher : public Dispatcher {
+ public:
+  void begin(const Cluster& cluster, uint64_t seed) final;
+  Action decide(const ClusterState& state) final;
+
+ protected:
+  struct Choice {
+    const JobStatus* job = nullptr;
+    OpId op{};
+    Opening opening{};
+  };
+  virtual void on_begin(const Cluster& /*cluster*/, uint64_t /*seed*/) {}
+  // Once for every epoch, before its first choice.
+  virtual void on_epoch(const ClusterState& /*state*/) {}
+  // None: wait. If the whole cluster is idle, the first ready op then goes where it is quickest.
+  virtual std::optional<Choice> choose(const ClusterState& state) = 0;
+  // The action was chosen and is about to be done.
+  virtual void on_launch(const ClusterState& /*state*/, const Choice& /*choice*/) {}
+
+  const Openings& openings() const { return openings_; }
+  // Of those that take at most `patience` times as long as the op's quickest device; 0: of all.
+  std::vector<Opening>& bearable(const ClusterState& state, const JobStatus& job, OpId op,
+                                 double patience);
+
+ private:
+  Openings openings_;
+  std::vector<Opening> list_;
+  int64_t epoch_ = -1;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_ONLINE_OPENINGS_H_

@@ -1,0 +1,72 @@
+#include "tutti/policy/online/paragon.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+
+void Paragon::on_begin(const Cluster& cluster, uint64_t /*seed*/) {
+  learned_ = known_;
+  beside_.assign(static_cast<size_t>(cluster.slot_count()), {});
+}
+
+void Paragon::on_epoch(const ClusterState& state) {
+  for (const FinishedOp& done : state.finished) {
+    const auto found = std::find_if(beside_.begin(), beside_.end(), [&](const Beside& b) {
+      return b.job == done.job && b.op == done.op;
+    });
+    if (found == beside_.end()) continue;
+    const Duration took = std::max(Duration(1), done.finished - done.started);
+    const double ratio = static_cast<double>(took.count()) /
+                         static_cast<double>(std::max<int64_t>(1, done.alone.count()));
+    learned_.learn(learned_.row(*state.cluster, done.kind, done.device), found->neighbours,
+                   std::log(ratio));
+  }
+}
+
+void Paragon::on_launch(const ClusterState& state, const Choice& choice) {
+  const int32_t slot = state.cluster->first_slot(choice.opening.device) + choice.opening.slot;
+  Beside& beside = beside_[slot];
+  beside.job = choice.job->id;
+  beside.op = choice.op;
+  list_neighbours(state, slot, learned_, beside.neighbours);
+}
+
+// Its own time as slowed down by its neighbours, and what it takes from each of them meanwhile.
+double Paragon::cost(const ClusterState& state, const JobStatus& job, OpId op,
+                     const Opening& opening) {
+  const int32_t slot = state.cluster->first_slot(opening.device) + opening.slot;
+  const int32_t row = learned_.row(*state.cluster, job.job->kind(op), opening.device);
+  list_neighbours(state, slot, learned_, neighbours_);
+  const auto run = static_cast<double>(job.job->costs().run_time(op, opening.device).count());
+  double sum = static_cast<double>(opening.time.count()) +
+               run * std::expm1(learned_.effect(row, neighbours_));
+  for (const Neighbour& neighbour : neighbours_) {
+    const Neighbour me{.where = neighbour.where, .row = row};
+    sum += options_.care * run * std::expm1(learned_.effect(neighbour.row, me));
+  }
+  return sum;
+}
+
+std::optional<PlacingDispatcher::Choice> Paragon::choose(const ClusterState& state) {
+  for (const JobId id : state.in_system) {
+    const JobStatus& job = state.job(id);
+    for (const OpId op : job.ready) {
+      const double most =
+          options_.patience * static_cast<double>(job.job->least_run_time(op).count());
+      std::optional<Choice> best;
+      double least = 0;
+      for (const Opening& opening : bearable(state, job, op, 0)) {
+        const double its = cost(state, job, op, opening);
+        if (options_.patience > 0 && its > most) continue;
+        if (best && its >= least) continue;
+        least = its;
+        best = Choice{&job, op, opening};
+      }
+      if (best) return best;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tutti

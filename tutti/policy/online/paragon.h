@@ -1,0 +1,60 @@
+// Paragon (Delimitrou, Kozyrakis; ASPLOS 2013): ops go where they are quick, suffer least from
+// their neighbours and hurt them least. What ops do to each other is learned by collaborative
+// filtering from how long they took (interference.h).
+//
+// Departs: speeds are in the costs that every dispatcher here sees, so that only interference is
+// learned; it is learned from jobs as they run, and from earlier runs if it starts with what they
+// left, not from a minute's profile of each new application.
+
+#ifndef TUTTI_POLICY_ONLINE_PARAGON_H_
+#define TUTTI_POLICY_ONLINE_PARAGON_H_
+
+#include <vector>
+
+#include "tutti/policy/online/interference.h"
+#include "tutti/policy/online/openings.h"
+
+namespace tutti {
+
+struct ParagonOptions {
+  double learning_rate = 0.05;
+  double care = 1;  // how much a neighbour's loss counts beside one's own
+  double patience = 3;
+};
+
+class Paragon final : public PlacingDispatcher {
+ public:
+  // Every run begins with what `known` holds.
+  explicit Paragon(const ParagonOptions& options)
+      : Paragon(options, Interference(options.learning_rate)) {}
+  Paragon(const ParagonOptions& options, Interference known)
+      : options_(options), known_(std::move(known)), learned_(known_) {}
+
+  // What it knows after a run.
+  const Interference& learned() const { return learned_; }
+
+ protected:
+  void on_begin(const Cluster& cluster, uint64_t seed) override;
+  void on_epoch(const ClusterState& state) override;
+  std::optional<Choice> choose(const ClusterState& state) override;
+  void on_launch(const ClusterState& state, const Choice& choice) override;
+
+ private:
+  double cost(const ClusterState& state, const JobStatus& job, OpId op, const Opening& opening);
+
+  struct Beside {
+    JobId job{};
+    OpId op{};
+    std::vector<Neighbour> neighbours{};
+  };
+
+  ParagonOptions options_;
+  Interference known_;
+  Interference learned_;
+  std::vector<Beside> beside_;  // by slot: who was there when its op was launched
+  std::vector<Neighbour> neighbours_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_ONLINE_PARAGON_H_

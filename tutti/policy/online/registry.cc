@@ -1,0 +1,95 @@
+#include "tutti/policy/online/registry.h"
+
+#include <fmt/format.h>
+
+#include "tutti/policy/heuristic/heft.h"
+#include "tutti/policy/online/fifo.h"
+#include "tutti/policy/online/graphene.h"
+#include "tutti/policy/online/least_loaded.h"
+#include "tutti/policy/online/online_heft.h"
+#include "tutti/policy/online/paragon.h"
+#include "tutti/policy/online/planned.h"
+#include "tutti/policy/online/sparrow.h"
+
+namespace tutti {
+namespace {
+
+Knob patience() {
+  return {"patience", 3, {0, 1.5, 2, 3, 5, 8}};
+}
+
+// Without limits on memory HEFT always finds a plan, and jobs here have none.
+Plan plan_by_heft(const Problem& problem) {
+  return Heft().plan(problem, {}, 0).value();
+}
+
+}  // namespace
+
+std::vector<double> DispatcherEntry::usual() const {
+  std::vector<double> values;
+  for (const Knob& knob : knobs) values.push_back(knob.value);
+  return values;
+}
+
+const std::vector<DispatcherEntry>& dispatcher_registry() {
+  using Values = std::span<const double>;
+  static const std::vector<DispatcherEntry> kEntries = {
+      {"fifo",
+       "first come, first served, on the quickest free device",
+       "",
+       {patience()},
+       [](Values v) { return std::make_unique<Fifo>(v[0]); }},
+      {"least_loaded",
+       "first come, first served, on the least busy device",
+       "",
+       {patience()},
+       [](Values v) { return std::make_unique<LeastLoaded>(v[0]); }},
+      {"sparrow",
+       "reservations in the queues of slots drawn at random; the first that is free takes the op",
+       "Ousterhout et al. 2013",
+       {{"probes", 2, {1, 1.5, 2, 3, 4, 8}}},
+       [](Values v) { return std::make_unique<Sparrow>(v[0]); }},
+      {"graphene",
+       "long and hard-to-pack ops first, packed by what they draw, small jobs before large ones",
+       "Grandl et al. 2016",
+       {{"packing", 0.5, {0, 0.25, 0.5, 1, 2}},
+        {"remaining", 0.5, {0, 0.25, 0.5, 1, 2}},
+        patience()},
+       [](Values v) {
+         return std::make_unique<Graphene>(
+             GrapheneOptions{.packing = v[0], .remaining = v[1], .patience = v[2]});
+       }},
+      {"paragon",
+       "where ops are quick and do each other least harm, which is learned as they run",
+       "Delimitrou, Kozyrakis 2013",
+       {{"learning_rate", 0.05, {0.01, 0.02, 0.05, 0.1}},
+        {"care", 1, {0, 0.25, 0.5, 1, 2}},
+        patience()},
+       [](Values v) {
+         return std::make_unique<Paragon>(
+             ParagonOptions{.learning_rate = v[0], .care = v[1], .patience = v[2]});
+       }},
+      {"heft",
+       "highest upward rank of all jobs first, on the slot that finishes it first, free or not",
+       "Topcuoglu, Hariri, Wu 2002",
+       {{"age", 0, {0, 0.1, 0.3, 1, 3, 10}}},
+       [](Values v) { return std::make_unique<OnlineHeft>(v[0]); }},
+      {"planned",
+       "each job as HEFT plans it when it has the machine to itself",
+       "Topcuoglu, Hariri, Wu 2002",
+       {},
+       [](Values) { return std::make_unique<Planned>(plan_by_heft); }},
+  };
+  return kEntries;
+}
+
+Result<const DispatcherEntry*> find_dispatcher(std::string_view name) {
+  std::string known;
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    if (entry.name == name) return &entry;
+    known += (known.empty() ? "" : ", ") + entry.name;
+  }
+  return invalid_input(fmt::format("there is no dispatcher '{}'; known are: {}", name, known));
+}
+
+}  // namespace tutti

@@ -1,0 +1,43 @@
+// The dispatchers that tutti knows by name. One visible table: a new dispatcher is a file in this
+// folder and a row in registry.cc.
+
+#ifndef TUTTI_POLICY_ONLINE_REGISTRY_H_
+#define TUTTI_POLICY_ONLINE_REGISTRY_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/plan/dispatch.h"
+
+namespace tutti {
+
+// A number that can be tuned.
+struct Knob {
+  std::string name;
+  double value = 0;  // unless somebody says otherwise
+  std::vector<double> choices{};
+};
+
+struct DispatcherEntry {
+  std::string name;
+  std::string what;    // one line
+  std::string source;  // the paper it follows, if any
+  std::vector<Knob> knobs;
+  // Requires a value for each knob.
+  std::function<std::unique_ptr<Dispatcher>(std::span<const double> values)> make;
+
+  std::vector<double> usual() const;
+};
+
+const std::vector<DispatcherEntry>& dispatcher_registry();
+
+// Fails with a sentence that lists the names there are.
+Result<const DispatcherEntry*> find_dispatcher(std::string_view name);
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_ONLINE_REGISTRY_H_
