@@ -39,11 +39,24 @@ if(TUTTI_TESTS)
 endif()
 if(TUTTI_BENCH)
   find_package(benchmark QUIET)
-  # The rivals of bench/overhead_bench.
-  find_package(TBB QUIET)
-  if(PKG_CONFIG_FOUND)
-    pkg_check_modules(STARPU QUIET IMPORTED_TARGET starpu-1.3)
-  endif()
+  find_package(TBB QUIET)  # a rival of bench/overhead_bench
+endif()
+
+# Runs plans on several hosts (--runtime starpu), and is a rival of bench/overhead_bench. Without it,
+# or without MPI, that runtime says what to install.
+option(TUTTI_STARPU "Build the runtime starpu if StarPU and MPI are there" ON)
+set(TUTTI_HAVE_STARPU FALSE)
+if(PKG_CONFIG_FOUND)
+  pkg_check_modules(STARPU QUIET IMPORTED_TARGET starpu-1.3)
+  pkg_check_modules(STARPU_MPI QUIET IMPORTED_TARGET starpumpi-1.3)
+  pkg_check_modules(MPI QUIET IMPORTED_TARGET ompi-c)
+endif()
+# Sanitizers would see races inside libraries that they cannot look into.
+if(TUTTI_STARPU AND STARPU_FOUND AND STARPU_MPI_FOUND AND MPI_FOUND AND NOT TUTTI_SANITIZE)
+  set(TUTTI_HAVE_STARPU TRUE)
+  message(STATUS "StarPU: ${STARPU_VERSION}, with MPI")
+else()
+  message(STATUS "StarPU: built without; the runtime starpu needs libstarpu-dev and libopenmpi-dev")
 endif()
 
 # Trains networks. Without it tutti plans with the models there are.

@@ -36,7 +36,7 @@ function(tutti_room name)
   cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "/torch/")  # a library of its own
+  list(FILTER sources EXCLUDE REGEX "/(torch|starpu)/")  # libraries of their own
   if(NOT TUTTI_HAVE_CUDA)
     list(FILTER sources EXCLUDE REGEX "/cuda/")
   endif()

@@ -10,10 +10,9 @@
 #include <optional>
 
 #include "tools/answer.h"
+#include "tools/beside.h"
 #include "tools/commands.h"
-#include "tools/compare_real.h"
-#include "tools/inputs.h"
-#include "tools/search_options.h"
+#include "tools/compare_options.h"
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/parallel.h"
@@ -22,20 +21,6 @@
 
 namespace tutti {
 namespace {
-
-struct CompareArguments {
-  ProblemInputs inputs;
-  ModelOptions model;
-  CommonOptions common;
-  SearchOptions search;
-  std::vector<std::string> policies;
-  int seeds = 10;
-  int runs = 1;
-  std::string runtime = "sim";
-  std::vector<std::string> plans;  // files, for real runs
-  int repeats = 10;
-  bool bulk_synchronous = false;
-};
 
 // One seed of one policy.
 struct Run {
@@ -240,38 +225,6 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
   }
 }
 
-// The plans to run: one of each policy, then those of the files; under barriers as well if asked.
-Result<std::vector<RealEntry>> plans_to_run(const CompareArguments& arguments,
-                                            const Problem& problem,
-                                            const std::vector<PolicyEntry>& entries) {
-  const Budget budget = arguments.search.to_budget();
-  std::vector<RealEntry> found;
-  for (const PolicyEntry& entry : entries) {
-    const auto begin = std::chrono::steady_clock::now();
-    Result<Plan> plan = make_plan(entry, problem, budget, arguments.common.seed);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    if (!plan) {
-      fmt::print(stderr, "tutti: warning: {} has no plan and is left out: {}\n", entry.name,
-                 plan.error().message);
-      continue;
-    }
-    found.push_back({entry.name, std::move(*plan), took.count()});
-  }
-  for (const std::string& path : arguments.plans) {
-    Result<Plan> plan = load_good_plan(path, problem);
-    if (!plan) return plan.error();
-    found.push_back({path, std::move(*plan)});
-  }
-  if (found.empty()) return infeasible("no policy has a plan to run");
-  if (!arguments.bulk_synchronous) return found;
-  const size_t count = found.size();
-  for (size_t i = 0; i < count; ++i) {
-    found.push_back(found[i]);
-    found.back().bulk_synchronous = true;
-  }
-  return found;
-}
-
 int run_compare_for_real(const CompareArguments& arguments, const Problem& problem,
                          const std::vector<PolicyEntry>& entries) {
   const auto plans = plans_to_run(arguments, problem, entries);
@@ -281,48 +234,26 @@ int run_compare_for_real(const CompareArguments& arguments, const Problem& probl
                                       .seed = arguments.common.seed,
                                       .stop = arguments.search.to_budget().stop});
   if (!rows) return report(rows.error());
-  fmt::print("{}", arguments.common.json ? real_rows_to_json(problem, *rows)
-                                         : real_rows_to_table(problem, *rows));
-  for (const RealRow& row : *rows) {
-    if (row.error.empty()) return 0;
-  }
-  return report(failed(rows->back().error));
-}
-
-// Fails (invalid_input) on flags that the runtime does not look at.
-Result<void> check_runtime(const CompareArguments& arguments) {
-  if (arguments.runtime == "local") return {};
-  if (arguments.plans.empty() && !arguments.bulk_synchronous) return {};
-  return invalid_input("--plans and --bulk-synchronous are for real runs; give --runtime local");
+  return report_rows(problem, *rows, {.runtime = "local"}, arguments.common.json);
 }
 
 int run_compare(const CompareArguments& arguments) {
-  if (const Result<void> good = check_runtime(arguments); !good) return report(good.error());
+  if (const Result<void> good = arguments.check(); !good) return report(good.error());
+  if (arguments.runtime == "starpu") return report(go_on_with_starpu());
   if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
     return report(good.error());
   Result<AutoSettings> made = arguments.search.settings(arguments.model, arguments.common);
   if (!made) return report(made.error());
   AutoSettings& settings = *made;
   if (!settings.budget.wall_clock) settings.threads = 1;  // seeds run side by side instead
-  std::vector<PolicyEntry> entries;
-  for (const std::string& name : arguments.policies) {
-    Result<PolicyEntry> entry = find_planner(name, settings);
-    if (!entry) return report(entry.error());
-    entries.push_back(std::move(*entry));
-  }
-  const bool for_real = arguments.runtime == "local";
-  if (entries.empty() && !(for_real && !arguments.plans.empty())) {
-    entries = policies_with(settings.network);
-  }
-  if (const Result<void> good = arguments.search.require_use(entries); !good && !entries.empty()) {
-    return report(good.error());
-  }
+  const Result<std::vector<PolicyEntry>> entries = arguments.entries(settings);
+  if (!entries) return report(entries.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
-  if (for_real) return run_compare_for_real(arguments, problem, entries);
+  if (arguments.for_real()) return run_compare_for_real(arguments, problem, *entries);
   const Bounds bounds = lower_bounds(problem);
-  const std::vector<Row> rows = compare(arguments, problem, entries);
+  const std::vector<Row> rows = compare(arguments, problem, *entries);
   tell_of_interrupt("policies that searched, or came later, had less than their budget");
   if (arguments.common.json) {
     fmt::print("{}", to_json(arguments, problem, bounds, rows));
@@ -345,35 +276,11 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       "Example: tutti compare graph.json --machine p100-4 --policies heft,critical_path --seeds "
       "50\n"
       "         tutti compare graph.json --machine this-host:2x1 --runtime local --policies "
-      "heft,auto");
+      "heft,auto\n"
+      "         mpirun -n 2 tutti compare graph.json --machine cluster.toml --runtime starpu "
+      "--policies auto --schedulers eager,dmda");
   auto arguments = std::make_shared<CompareArguments>();
-  arguments->inputs.add_to(*command);
-  arguments->inputs.add_noise_to(*command);
-  arguments->model.add_to(*command);
-  arguments->common.add_to(*command);
-  arguments->search.add_to(*command);
-  command
-      ->add_option("--policies", arguments->policies,
-                   "Policies, by name; default: all that do not search")
-      ->delimiter(',');
-  command
-      ->add_option("--runs", arguments->runs,
-                   "Scenarios that each plan is judged on, where durations are drawn")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command->add_option("--seeds", arguments->seeds, "Plans of each policy, one per seed")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command->add_option("--runtime", arguments->runtime, "sim: simulated; local: run on this host")
-      ->check(CLI::IsMember({"sim", "local"}))
-      ->capture_default_str();
-  command->add_option("--plans", arguments->plans, "Plan files to run beside the policies")
-      ->delimiter(',');
-  command->add_option("--repeats", arguments->repeats, "Runs of each plan, with --runtime local")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_flag("--bulk-synchronous", arguments->bulk_synchronous,
-                    "Run each plan also with barriers between levels, with --runtime local");
+  arguments->add_to(*command);
   command->callback([arguments, &exit_code] { exit_code = run_compare(*arguments); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "tools/inputs.h"
 #include "tools/table.h"
+#include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/random.h"
 #include "tutti/kernels/inputs.h"
@@ -39,14 +40,10 @@ void run_row(LocalRuntime& runtime, const Problem& problem, const RealEntry& ent
   }
   const auto faults = check_trace(problem, *trace, rules_for(*trace, &entry.plan));
   if (!faults.empty()) row.error = "the run does not pass the check: " + faults[0];
+  for (const OpSpan& span : trace->ops) {
+    row.misplaced += span.device != entry.plan.placement[static_cast<size_t>(span.op.index)];
+  }
   if (counts) row.times_ns.push_back(static_cast<double>(trace->makespan.count()));
-}
-
-std::vector<size_t> shuffled(size_t count, Rng rng) {
-  std::vector<size_t> order(count);
-  for (size_t i = 0; i < count; ++i) order[i] = i;
-  for (size_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-  return order;
 }
 
 Duration of_ns(double ns) {
@@ -66,6 +63,14 @@ const RealRow* best_of(const std::vector<RealRow>& rows) {
 }
 
 }  // namespace
+
+std::vector<size_t> order_of_turn(size_t rows, uint64_t seed, int turn) {
+  Rng rng = Rng(seed).split(static_cast<uint64_t>(turn));
+  std::vector<size_t> order(rows);
+  for (size_t i = 0; i < rows; ++i) order[i] = i;
+  for (size_t i = rows; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
 
 Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
                                               const std::vector<RealEntry>& entries,
@@ -87,8 +92,7 @@ Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
   const int turns = settings.warm_up + settings.repeats;
   for (int turn = 0; turn < turns; ++turn) {
     if (shows_progress()) fmt::print(stderr, "\r\033[Kturn {} of {} ...", turn + 1, turns);
-    for (const size_t at :
-         shuffled(rows.size(), Rng(settings.seed).split(static_cast<uint64_t>(turn)))) {
+    for (const size_t at : order_of_turn(rows.size(), settings.seed, turn)) {
       if (settings.stop.now()) break;
       if (!rows[at].error.empty()) continue;
       run_row(**runtime, problem, entries[at], settings, turn >= settings.warm_up, rows[at]);
@@ -98,13 +102,20 @@ Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
   return rows;
 }
 
-std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows) {
+std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows,
+                              const RealSetting& setting) {
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
-  json.field("machine", problem.machine.name()).field("runtime", "local");
+  json.field("machine", problem.machine.name()).field("runtime", setting.runtime);
+  if (!setting.hosts.empty()) {
+    json.key("hosts").open_list();
+    for (const std::string& host : setting.hosts) json.value(host);
+    json.close_list();
+  }
   json.key("results").open_list();
   for (const RealRow& row : rows) {
     json.open_object().field("policy", row.name).field("bulk_synchronous", row.bulk_synchronous);
+    if (!row.scheduler.empty()) json.field("scheduler", row.scheduler);
     if (!row.error.empty() || row.times_ns.empty()) {
       json.field("error", row.error.empty() ? "stopped before it was measured" : row.error);
       json.close_object();
@@ -116,7 +127,9 @@ std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>
     json.field("least", summary.least).field("stddev", summary.deviation).close_object();
     json.key("predicted_ns");
     row.predicted_ns ? json.value(*row.predicted_ns) : json.null();
-    json.field("plan_seconds", row.plan_seconds).key("makespans_ns").open_list();
+    json.field("plan_seconds", row.plan_seconds).field("misplaced_ops", row.misplaced);
+    if (row.results) json.field("results_fingerprint", fingerprint_text(*row.results));
+    json.key("makespans_ns").open_list();
     for (const double time : row.times_ns) json.value(static_cast<int64_t>(time));
     json.close_list().close_object();
   }
@@ -124,11 +137,13 @@ std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>
   return json.text();
 }
 
-std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow>& rows) {
+std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow>& rows,
+                               const RealSetting& setting) {
   const RealRow* best = best_of(rows);
   std::string text = fmt::format(
-      "graph {} (ops: {}), machine {} (devices: {}), run for real on this host\n",
-      problem.graph.name(), problem.graph.size(), problem.machine.name(), problem.machine.size());
+      "graph {} (ops: {}), machine {} (devices: {}), run for real {}\n", problem.graph.name(),
+      problem.graph.size(), problem.machine.name(), problem.machine.size(),
+      setting.hosts.empty() ? "on this host" : fmt::format("on {} ranks", setting.hosts.size()));
   Table table({"policy", "measured", "± 95 %", "least", "runs", "predicted", "over the best"});
   for (const RealRow& row : rows) {
     if (row.times_ns.empty() || !row.error.empty()) continue;
@@ -148,6 +163,16 @@ std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow
     if (!row.error.empty()) text += fmt::format("  {}: {}\n", row.name, row.error);
   }
   return text;
+}
+
+int report_rows(const Problem& problem, const std::vector<RealRow>& rows,
+                const RealSetting& setting, bool json) {
+  fmt::print("{}", json ? real_rows_to_json(problem, rows, setting)
+                        : real_rows_to_table(problem, rows, setting));
+  for (const RealRow& row : rows) {
+    if (row.error.empty()) return 0;
+  }
+  return report(failed(rows.back().error));
 }
 
 }  // namespace tutti

@@ -24,11 +24,14 @@ struct RealEntry {
 
 struct RealRow {
   std::string name;
+  std::string scheduler{};  // of StarPU's, if one decided
   bool bulk_synchronous = false;
   double plan_seconds = 0;
   std::optional<double> predicted_ns{};  // by the simulator; none under barriers, which it lacks
   std::vector<double> times_ns{};
-  std::string error{};  // why it could not be run
+  int64_t misplaced = 0;              // ops that ran elsewhere than planned, in all runs
+  std::optional<uint64_t> results{};  // fingerprint of what its runs came to
+  std::string error{};                // why it could not be run
 };
 
 struct RealComparisonSettings {
@@ -44,9 +47,23 @@ Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
                                               const std::vector<RealEntry>& entries,
                                               const RealComparisonSettings& settings);
 
-std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows);
+// Where they ran.
+struct RealSetting {
+  std::string runtime;
+  std::vector<std::string> hosts{};  // by rank, where there are several
+};
+
+std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows,
+                              const RealSetting& setting);
 // A tie with the best: the intervals of both means meet.
-std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow>& rows);
+std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow>& rows,
+                               const RealSetting& setting);
+// Prints one or the other. Returns the exit code: a row that failed is a row, unless all did.
+int report_rows(const Problem& problem, const std::vector<RealRow>& rows,
+                const RealSetting& setting, bool json);
+
+// The rows in an order drawn for one turn.
+std::vector<size_t> order_of_turn(size_t rows, uint64_t seed, int turn);
 
 }  // namespace tutti
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "tools/beside.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tutti/base/json_writer.h"
@@ -19,6 +20,7 @@ struct MachineArguments {
   std::string name;
   std::string output = "-";
   bool json = false;
+  bool ranks = false;
 };
 
 void list_machines(const MachineArguments& arguments) {
@@ -70,10 +72,18 @@ void add_machine_command(CLI::App& app, int& exit_code) {
       "discover",
       "Describe this host: its cores, memory and GPUs, as far as this process may use them");
   accept_seed(*found);
-  found->footer("Example: tutti machine discover -o this-host.toml");
+  found->footer(
+      "Example: tutti machine discover -o this-host.toml\n"
+      "         mpirun -n 4 tutti machine discover --ranks -o cluster.toml");
   found->add_flag("--json", arguments->json, "As JSON instead of TOML");
   found->add_option("-o,--output", arguments->output, "Write it here");
-  found->callback([arguments, &exit_code] { exit_code = show(discover_machine(), *arguments); });
+  found->add_flag(
+      "--ranks", arguments->ranks,
+      "Under mpirun or srun: the hosts of all ranks and the network between them, measured");
+  found->callback([arguments, &exit_code] {
+    exit_code =
+        arguments->ranks ? report(go_on_with_starpu()) : show(discover_machine(), *arguments);
+  });
 }
 
 }  // namespace tutti

@@ -38,8 +38,9 @@ struct Ran {
 };
 
 struct Wish {
-  std::string standard_output{};  // a path; empty: captured
-  long longest_file = 0;          // in bytes, as on a full disk; 0: no limit
+  std::string standard_output{};        // a path; empty: captured
+  long longest_file = 0;                // in bytes, as on a full disk; 0: no limit
+  std::vector<std::string> launcher{};  // words before the program's own, such as mpirun's
 };
 
 // Each test has a folder of its own.
@@ -86,7 +87,9 @@ class Cli : public ::testing::Test {
  private:
   [[noreturn]] static void become_tutti(const std::vector<std::string>& arguments, const Wish& wish,
                                         const std::string& out, const std::string& err) {
-    std::vector<char*> words = {const_cast<char*>(TUTTI_BINARY)};
+    std::vector<char*> words;
+    for (const std::string& word : wish.launcher) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(const_cast<char*>(TUTTI_BINARY));
     for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
@@ -100,7 +103,7 @@ class Cli : public ::testing::Test {
       ::setrlimit(RLIMIT_FSIZE, &bytes);
       ::signal(SIGXFSZ, SIG_IGN);  // a write then fails instead
     }
-    ::execv(TUTTI_BINARY, words.data());
+    ::execv(words[0], words.data());
     ::_exit(127);
   }
 

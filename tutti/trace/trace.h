@@ -52,7 +52,7 @@ struct Pause {
 };
 
 struct Trace {
-  // "null", "sim/released", "sim/physical", "local", "local/direct", ...
+  // "null", "sim/released", "sim/physical", "local", "local/direct", "starpu", "starpu/dmda", ...
   std::string runtime{};
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
@@ -73,7 +73,7 @@ inline bool is_released(const Trace& trace) {
 
 // True if it is of real devices, between which values went from end to end and not hop by hop.
 inline bool is_direct(const Trace& trace) {
-  return trace.runtime == "local/direct";
+  return trace.runtime == "local/direct" || trace.runtime.starts_with("starpu");
 }
 
 // True if the trace is of real devices.

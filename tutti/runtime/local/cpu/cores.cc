@@ -25,10 +25,17 @@ std::vector<int> cores_of_this_process() {
 }
 
 CoreBinding bind_cores(const Machine& machine, const std::vector<int>& cores) {
+  std::vector<DeviceId> all;
+  for (const DeviceId device : machine.devices()) all.push_back(device);
+  return bind_cores(machine, all, cores);
+}
+
+CoreBinding bind_cores(const Machine& machine, const std::vector<DeviceId>& devices,
+                       const std::vector<int>& cores) {
   CoreBinding binding;
   binding.there = static_cast<int>(cores.size());
   binding.teams.resize(static_cast<size_t>(machine.size()));
-  for (const DeviceId id : machine.devices()) {
+  for (const DeviceId id : devices) {
     const Device& device = machine.device(id);
     if (!is_cpu(device)) continue;
     const int units = device.units > 0 ? device.units : device.slots;

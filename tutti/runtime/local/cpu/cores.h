@@ -25,8 +25,10 @@ struct CoreBinding {
 // The cores that this process may use, ascending.
 std::vector<int> cores_of_this_process();
 
-// Requires at least one core.
+// Require at least one core. Of all devices, or of these.
 CoreBinding bind_cores(const Machine& machine, const std::vector<int>& cores);
+CoreBinding bind_cores(const Machine& machine, const std::vector<DeviceId>& devices,
+                       const std::vector<int>& cores);
 
 // Binds the calling thread to a core. A host that does not allow it is none the worse for tutti:
 // the thread then goes where the kernel puts it.

@@ -1,0 +1,193 @@
+#include "tools/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/device_table.h"
+#include "tutti/base/fingerprint.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/output.h"
+#include "tutti/base/statistics.h"
+#include "tutti/trace/file.h"
+#include "tutti/trace/stats.h"
+
+namespace tutti {
+namespace {
+
+// What is printed about all runs.
+struct Figures {
+  Summary makespans;
+  uint64_t results = 0;
+  std::optional<Verified> verified{};
+};
+
+Summary makespans_of(const std::vector<Trace>& traces) {
+  std::vector<double> times;
+  for (const Trace& trace : traces) times.push_back(static_cast<double>(trace.makespan.count()));
+  return summary_of(times);
+}
+
+Duration of_ns(double ns) {
+  return Duration(static_cast<int64_t>(ns));
+}
+
+// The run whose makespan is the median.
+const Trace& typical(const std::vector<Trace>& traces, double median) {
+  return *std::find_if(traces.begin(), traces.end(),
+                       [&](const Trace& trace) { return trace.makespan == of_ns(median); });
+}
+
+Result<Verified> verified_results(const Graph& graph, uint64_t seed, const ResultOf& result) {
+  Result<Verified> verified = verify(graph, seed, result);
+  if (!verified || verified->good) return verified;
+  return failed(fmt::format(
+      "the run came to wrong numbers: value '{}' is {:.1e} of its largest number away from the "
+      "float64 reference, and {:.0e} is allowed",
+      verified->worst_value, verified->worst, verified->allowed));
+}
+
+void print_json(const Problem& problem, const RunArguments& arguments, const Runs& runs,
+                const Figures& figures) {
+  const Summary& makespans = figures.makespans;
+  JsonWriter json;
+  json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
+  json.field("machine", problem.machine.name()).field("runtime", runs.traces[0].runtime);
+  json.field("ranks", runs.ranks);
+  json.field("policy", runs.who).field("bulk_synchronous", arguments.bulk_synchronous);
+  if (runs.predicted) json.field("predicted_ns", *runs.predicted);
+  json.field("median_ns", of_ns(makespans.median)).field("least_ns", of_ns(makespans.least));
+  json.field("mean_ns", makespans.mean).field("half_interval_ns", makespans.half_interval);
+  json.key("makespans_ns").open_list();
+  for (const Trace& trace : runs.traces) json.value(trace.makespan.count());
+  json.close_list().field("results_fingerprint", fingerprint_text(figures.results));
+  if (figures.verified) {
+    json.key("verified").open_object().field("good", figures.verified->good);
+    json.field("values", figures.verified->values).field("worst", figures.verified->worst);
+    json.field("worst_value", figures.verified->worst_value).close_object();
+  }
+  add_devices(json, problem, trace_stats(problem, typical(runs.traces, makespans.median)));
+  json.close_object();
+  fmt::print("{}", json.text());
+}
+
+void print_text(const Problem& problem, const RunArguments& arguments, const Runs& runs,
+                const Figures& figures) {
+  const Summary& makespans = figures.makespans;
+  const TraceStats stats = trace_stats(problem, typical(runs.traces, makespans.median));
+  fmt::print("{}: measured makespan {} (median of {}; least {}, mean {} ± {})\n", runs.who,
+             to_text(of_ns(makespans.median)), runs.traces.size(), to_text(of_ns(makespans.least)),
+             to_text(of_ns(makespans.mean)), to_text(of_ns(makespans.half_interval)));
+  if (runs.predicted) {
+    fmt::print(
+        "predicted by the simulator: {}, {:+.1f} % of what was measured{}\n",
+        to_text(*runs.predicted),
+        100 * (static_cast<double>(runs.predicted->count()) / std::max(1.0, makespans.median) - 1),
+        arguments.inputs.costs.empty() ? "; the costs are nominal, tutti calibrate measures them"
+                                       : "");
+  }
+  fmt::print("ran for real ({}{}{}), transfers: {}, moved: {}\n", runs.traces[0].runtime,
+             runs.ranks > 1 ? fmt::format(", ranks: {}", runs.ranks) : "",
+             arguments.bulk_synchronous ? ", bulk-synchronous" : "", stats.transfer_count,
+             bytes_to_text(stats.bytes_moved));
+  if (figures.verified) {
+    fmt::print(
+        "verified: {} values equal the float64 reference's, to {:.1e} of their largest "
+        "number ({:.0e} is allowed)\n",
+        figures.verified->values, figures.verified->worst, figures.verified->allowed);
+  }
+  fmt::print("{}", device_table(problem, stats));
+}
+
+}  // namespace
+
+void RunArguments::add_to(CLI::App& command) {
+  inputs.add_to(command);
+  common.add_to(command);
+  source.add_to(command);
+  command
+      .add_option(
+          "--runtime", runtime,
+          "local: on this host's cores and GPUs; starpu: on the cores of one host or, under "
+          "mpirun or srun, of several")
+      ->check(CLI::IsMember({"local", "starpu"}))
+      ->capture_default_str();
+  command.add_option(
+      "--scheduler", scheduler,
+      "starpu: let this scheduler of StarPU's decide within each host, such as dmda");
+  command.add_option("--trace", trace,
+                     "Write a Chrome trace of the median run here; - is standard output");
+  command.add_option("--repeats", repeats, "Runs that are measured")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command.add_option("--warm-up", warm_up, "Runs before those")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  command.add_flag("--verify", verify,
+                   "Compare the results with the float64 reference, which is slow");
+  command.add_flag("--bulk-synchronous", bulk_synchronous,
+                   "local: wait for all devices after each level of the graph, for comparison");
+  command.add_flag("--direct", direct,
+                   "local: copy between GPU partitions directly, not through the host's memory");
+}
+
+Result<void> RunArguments::check() const {
+  if (Result<void> good = source.check(); !good) return good;
+  if (runtime == "starpu" && (bulk_synchronous || direct)) {
+    return invalid_input("--bulk-synchronous and --direct are for --runtime local; leave them out");
+  }
+  if (runtime != "starpu" && !scheduler.empty()) {
+    return invalid_input("--scheduler is for --runtime starpu; leave it out, or ask for that");
+  }
+  return {};
+}
+
+Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result) {
+  Fingerprint fingerprint;
+  for (const ValueId value : graph.values()) {
+    if (!graph.producer(value).valid() || !graph.consumers(value).empty()) continue;
+    const Result<std::vector<std::byte>> bytes = result(value);
+    if (!bytes) return bytes.error();
+    fingerprint.add(value.index);
+    fingerprint.add(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+  }
+  return fingerprint.value();
+}
+
+Result<void> write_trace_to(const std::string& path, const Problem& problem, const Trace& trace) {
+  Result<Output> output = Output::open(path);
+  if (!output) return output.error();
+  write_trace(problem, trace, *output);
+  return output->commit();
+}
+
+int report_runs(const RunArguments& arguments, const Problem& problem, const Runs& runs,
+                const ResultOf& result) {
+  Figures figures{.makespans = makespans_of(runs.traces)};
+  const Result<uint64_t> results = results_fingerprint(problem.graph, result);
+  if (!results) return report(results.error());
+  figures.results = *results;
+  if (arguments.verify) {
+    const auto verified = verified_results(problem.graph, arguments.common.seed, result);
+    if (!verified) return report(verified.error());
+    figures.verified = *verified;
+  }
+  if (!arguments.trace.empty()) {
+    const auto written =
+        write_trace_to(arguments.trace, problem, typical(runs.traces, figures.makespans.median));
+    if (!written) return report(written.error());
+    if (arguments.trace == "-") return 0;
+  }
+  if (arguments.common.json) {
+    print_json(problem, arguments, runs, figures);
+    return 0;
+  }
+  print_text(problem, arguments, runs, figures);
+  if (!arguments.trace.empty()) {
+    fmt::print("trace of the median run written to {}; open it at ui.perfetto.dev\n",
+               arguments.trace);
+  }
+  return 0;
+}
+
+}  // namespace tutti

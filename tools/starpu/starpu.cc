@@ -1,0 +1,81 @@
+// tutti-starpu: what `tutti run`, `tutti compare` and `tutti machine discover` go on as with
+// StarPU, on each rank that mpirun or srun started. It takes the same command line.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include "tools/starpu/commands.h"
+#include "tools/starpu/shared.h"
+#include "tutti/base/output.h"
+#include "tutti/machine/file.h"
+#include "tutti/runtime/starpu/discover.h"
+
+namespace tutti {
+namespace {
+
+struct DiscoverArguments {
+  std::string output = "-";
+  bool json = false;
+  bool ranks = false;
+};
+
+int discover(const DiscoverArguments& arguments, Ranks& ranks) {
+  const Result<Machine> machine = discover_ranks(ranks);
+  if (!machine) return report_once(machine.error(), ranks);
+  Result<void> written;
+  if (ranks.rank() == 0) {
+    written = write_file(arguments.output,
+                         arguments.json ? machine_to_json(*machine) : machine_to_toml(*machine));
+  }
+  if (written = ranks.agree(written); !written) return report_once(written.error(), ranks);
+  return 0;
+}
+
+int start(int argc, char** argv) {
+  CLI::App app{"tutti on StarPU", "tutti"};
+  app.require_subcommand(1);
+  RunArguments run;
+  CLI::App* run_command = app.add_subcommand("run", "Run a plan on the hosts of all ranks");
+  run.add_to(*run_command);
+  CompareArguments compare;
+  CLI::App* compare_command =
+      app.add_subcommand("compare", "Compare plans with StarPU's schedulers");
+  compare.add_to(*compare_command);
+  DiscoverArguments found;
+  CLI::App* machine_command = app.add_subcommand("machine", "Discover the hosts of all ranks");
+  machine_command->require_subcommand(1);
+  CLI::App* discover_command = machine_command->add_subcommand("discover");
+  accept_seed(*discover_command);
+  discover_command->add_flag("--json", found.json);
+  discover_command->add_flag("--ranks", found.ranks);
+  discover_command->add_option("-o,--output", found.output);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
+    return 2;
+  }
+  const Result<std::unique_ptr<Ranks>> ranks = Ranks::join();
+  if (!ranks) return report(ranks.error());
+  if (*run_command) return run_on_starpu(run, **ranks);
+  if (*compare_command) return compare_on_starpu(compare, **ranks);
+  return discover(found, **ranks);
+}
+
+}  // namespace
+}  // namespace tutti
+
+int main(int argc, char** argv) {
+  try {
+    const int exit_code = tutti::start(argc, argv);
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || exit_code != 0) return exit_code;
+    std::fprintf(stderr, "tutti: standard output could not be written\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tutti: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,32 @@
+// What StarPU recorded of a run at one rank, and how the records of all ranks become a Trace.
+
+#ifndef TUTTI_RUNTIME_STARPU_RECORDS_H_
+#define TUTTI_RUNTIME_STARPU_RECORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "tutti/plan/problem.h"
+#include "tutti/trace/trace.h"
+
+namespace tutti {
+
+// Times are of the clock of all ranks.
+struct RankRecords {
+  Duration began{0};
+  std::vector<OpSpan> ops{};
+  // A start of kNever: it is not known, as StarPU-MPI does not say when a message left. It is then
+  // taken for the moment at which the value was made, or the run began.
+  std::vector<TransferSpan> transfers{};
+};
+
+// For sending.
+std::string to_bytes(const RankRecords& records);
+RankRecords records_from(const std::string& bytes);
+
+// Time 0 is when the first rank began. `runtime` names who decided.
+Trace to_trace(const Problem& problem, std::string runtime, std::vector<RankRecords> records);
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_STARPU_RECORDS_H_
