@@ -30,7 +30,7 @@ Result<SymphonyConfiguration> symphony_configuration(const std::string& name);
 // than it states, and nobody but the simulator knows.
 struct SymphonyStudySpec {
   std::vector<double> loads = {0.3, 0.6, 0.9};
-  double unknown_load = 0.6;  // share of a resource that a tenant takes; 0: no tenants
+  double unknown_load = 0.8;  // share of a resource that a tenant takes; 0: no tenants
   int readings = 8;           // of each counter between decisions
   int jobs = 100;             // distinct ones to learn from
   int check_jobs = 40;
