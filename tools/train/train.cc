@@ -1,4 +1,5 @@
-// tutti-train: what `tutti train` starts. Learns to place and order ops in simulation.
+// tutti-train: what `tutti train` starts. Learns to place and order ops, and to schedule jobs that
+// arrive, in simulation.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,7 @@
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tools/train/real.h"
+#include "tools/train/symphony.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/train/configuration.h"
 #include "tutti/train/run.h"
@@ -332,6 +334,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   tutti::add_doppler(app, exit_code);
+  tutti::add_symphony(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tutti/base/check.h"
-#include "tutti/base/statistics.h"
+#include "tutti/belief/draws.h"
 
 namespace tutti {
 
@@ -17,7 +17,7 @@ CounterBelief belief_of(const CounterReading& reading) {
   return {.center = reading.mean,
           .scale = spread / std::sqrt(static_cast<double>(reading.count)),
           .freedom = freedom,
-          .most = student_quantile(0.975, freedom)};
+          .most = central_bound(freedom)};
 }
 
 }  // namespace tutti

@@ -4,24 +4,15 @@
 #include <array>
 #include <cmath>
 
+#include "tutti/belief/draws.h"
+
 namespace tutti {
 namespace {
 
 using Column = std::array<double, kBlock>;
-static_assert(kBlock % 2 == 0, "normals are drawn in pairs");
 
 double noise_of(const Family& family) {
   return family.constants.back();
-}
-
-// Box and Muller's transformation gives two at once.
-void draw_normals(Rng& rng, int count, double* out) {
-  for (int i = 0; i < count; i += 2) {
-    const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
-    const double angle = 6.283185307179586 * rng.uniform();
-    out[i] = radius * std::cos(angle);
-    out[i + 1] = radius * std::sin(angle);
-  }
 }
 
 // saturate is (1 + x - root) / 2 with root = sqrt((1 - x)^2 + 4 c^2).

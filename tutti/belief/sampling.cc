@@ -6,20 +6,22 @@
 
 #include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
+#include "tutti/belief/draws.h"
 
 namespace tutti {
 namespace {
 
 void draw_root(const CounterBelief& belief, int count, Rng& rng, double* x) {
-  for (int i = 0; i < count; ++i) {
-    double t = 0;
-    if (belief.scale > 0) {
-      do {
-        t = belief.freedom > 0 ? rng.student_t(belief.freedom) : rng.normal();
-      } while (belief.freedom > 0 && std::fabs(t) > belief.most);
-    }
-    x[i] = belief.center + belief.scale * t;
+  if (belief.scale == 0) {
+    std::fill(x, x + count, belief.center);
+    return;
   }
+  if (belief.freedom > 0) {
+    draw_central_t(rng, belief.freedom, count, x);
+  } else {
+    draw_normals(rng, count, x);
+  }
+  for (int i = 0; i < count; ++i) x[i] = belief.center + belief.scale * x[i];
 }
 
 // Turns logarithms of likelihoods into weights that add up to 1, and returns the logarithm of their

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tutti/belief/draws.h"
 #include "tutti/belief/mcmc.h"
 #include "tutti/belief/relation.h"
 #include "tutti/belief/testing.h"
@@ -59,6 +60,29 @@ TEST(Sampling, GivesTheSameBytesWithAnyNumberOfThreads) {
   const Samples four = draw_samples(example.network, example.given, {.samples = 777, .threads = 4});
   EXPECT_EQ(one.weights, four.weights);
   EXPECT_EQ(one.mean(example.root), four.mean(example.root));
+}
+
+// Moments of many draws: 0, 1, 0, 3 for normals; for t of seven degrees of freedom, the shares of a
+// table of the distribution, cut and stretched to 95 %.
+TEST(Draws, HaveTheirDistribution) {
+  constexpr int kDraws = 200000;
+  std::vector<double> x(kDraws);
+  Rng rng(5);
+  draw_normals(rng, kDraws, x.data());
+  double moments[5] = {};
+  for (const double value : x) {
+    for (int power = 1; power <= 4; ++power) moments[power] += std::pow(value, power) / kDraws;
+  }
+  EXPECT_NEAR(moments[1], 0, 0.01);
+  EXPECT_NEAR(moments[2], 1, 0.015);
+  EXPECT_NEAR(moments[3], 0, 0.04);
+  EXPECT_NEAR(moments[4], 3, 0.1);
+  draw_central_t(rng, 7, kDraws, x.data());
+  EXPECT_NEAR(central_bound(7), 2.365, 1e-3);
+  for (const auto& [bound, share] : {std::pair(0.711, 0.75), {1.415, 0.90}, {1.895, 0.95}}) {
+    const auto below = std::count_if(x.begin(), x.end(), [&](double v) { return v < bound; });
+    EXPECT_NEAR(static_cast<double>(below) / kDraws, (share - 0.025) / 0.95, 0.004) << bound;
+  }
 }
 
 TEST(Sampling, RootsStayInTheirCentralNinetyFivePercent) {

@@ -1,27 +1,16 @@
 #include "tutti/train/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <map>
+#include <memory>
+#include <utility>
 
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
-#include "tutti/train/folder_lock.h"
+#include "tutti/train/folder_run.h"
 
 namespace tutti {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr const char* kSettings = "settings";
-constexpr std::chrono::seconds kBetweenCheckpoints{20};
 
 std::string log_line(const UpdateReport& report, double seconds) {
   JsonWriter json(0);
@@ -38,88 +27,34 @@ std::string log_line(const UpdateReport& report, double seconds) {
   return json.text();  // ends its line itself
 }
 
-// What was logged after the last checkpoint will be logged again.
-Result<void> shorten_log(const std::string& path, int64_t updates) {
-  std::ifstream log(path);
-  std::string kept;
-  std::string line;
-  for (int64_t i = 0; i < updates && std::getline(log, line); ++i) kept += line + "\n";
-  return write_file(path, kept);
-}
-
-std::string model_in(const std::string& folder) {
-  return folder + "/model.safetensors";
-}
-
-std::string checkpoint_in(const std::string& folder) {
-  return folder + "/checkpoint.safetensors";
-}
-
-Result<void> save(const Trainer& trainer, const std::string& folder, const std::string& settings) {
-  TensorFile checkpoint = trainer.checkpoint();
-  checkpoint.metadata[kSettings] = settings;
-  if (auto done = write_file(model_in(folder), tensors_to_bytes(trainer.model())); !done) {
-    return done;
-  }
-  return write_file(checkpoint_in(folder), tensors_to_bytes(checkpoint));
-}
-
 void add_ramp(JsonWriter& json, const char* name, const Ramp& ramp) {
   json.key(name).open_list().value(ramp.first).value(ramp.last).close_list();
 }
 
-uint64_t fingerprint_of(const std::map<std::string, Tensor>& tensors) {
-  Fingerprint fingerprint;
-  for (const auto& [name, tensor] : tensors) {
-    fingerprint.add(name);
-    for (const int64_t extent : tensor.shape) fingerprint.add(extent);
-    fingerprint.add(std::string_view(reinterpret_cast<const char*>(tensor.data.data()),
-                                     tensor.data.size() * sizeof(float)));
+class DopplerTraining final : public Training {
+ public:
+  DopplerTraining(std::unique_ptr<Trainer> trainer, const RunSettings& run)
+      : trainer_(std::move(trainer)), run_(run) {}
+
+  const Trainer& trainer() const { return *trainer_; }
+  bool done() const override { return trainer_->done(); }
+  int64_t updates() const override { return trainer_->updates(); }
+  TensorFile model() const override { return trainer_->model(); }
+  TensorFile checkpoint() const override { return trainer_->checkpoint(); }
+
+  Result<std::optional<std::string>> advance(const Stop& stop,
+                                             const std::function<double()>& seconds) override {
+    const auto report = trainer_->update(stop);
+    if (!report) return report.error();
+    if (!*report) return std::optional<std::string>();
+    if (run_.on_update) run_.on_update(**report, seconds());
+    return std::optional(log_line(**report, seconds()));
   }
-  return fingerprint.value();
-}
 
-void add_network(JsonWriter& json, const TensorFile& file) {
-  json.key("network").open_object();
-  for (const auto& [key, text] : file.metadata) json.field(key, text);
-  json.close_object().field("tensors", fingerprint_text(fingerprint_of(file.tensors)));
-}
-
-bool is_there(const std::string& path) {
-  std::error_code unreadable;  // then it cannot be written either, which has a sentence of its own
-  return std::filesystem::exists(path, unreadable);
-}
-
-// What the folder's run has come to, or what it begins with.
-Result<TensorFile> last_state(const TensorFile& start, const std::string& path,
-                              const std::string& folder, const std::string& settings) {
-  const std::string kept = checkpoint_in(folder);
-  if (!is_there(kept)) {
-    if (!start.metadata.contains(kSettings)) return start;
-    return invalid_input(
-        fmt::format("{}: this is a checkpoint; begin with the model.safetensors beside it", path));
-  }
-  Result<Source> source = Source::open(kept);
-  if (!source) return source.error();
-  Result<TensorFile> read = read_tensors(*source);
-  if (!read) return read.error();
-  const auto found = read->metadata.find(kSettings);
-  if (found == read->metadata.end() || found->second != settings) {
-    return invalid_input(
-        fmt::format("{}: this run was begun with another network, other settings or problems; "
-                    "repeat those, or name another folder",
-                    kept));
-  }
-  read->metadata.erase(found);
-  return read;
-}
-
-// Writes what will be written, so that a run does not fail at its end.
-Result<void> try_files(const Trainer& trainer, const std::string& folder,
-                       const std::string& settings, const std::string& log_path) {
-  if (auto done = shorten_log(log_path, trainer.updates()); !done) return done;
-  return save(trainer, folder, settings);
-}
+ private:
+  std::unique_ptr<Trainer> trainer_;
+  const RunSettings& run_;
+};
 
 }  // namespace
 
@@ -163,40 +98,23 @@ Result<RunEnd> train_in_folder(const TensorFile& start, const std::string& path,
                                const TrainSettings& settings,
                                const std::vector<const TrainingProblem*>& worlds,
                                const RunSettings& run) {
-  const std::string text = settings_to_text(start, settings, worlds);
-  const std::string log_path = run.folder + "/log.jsonl";
-  const bool begun = is_there(checkpoint_in(run.folder));
-  const Result<TensorFile> state = last_state(start, path, run.folder, text);
-  if (!state) return state.error();
-  auto made =
-      Trainer::make(*state, begun ? checkpoint_in(run.folder) : path, settings, worlds, run.stop);
-  if (!made) return made.error();
-  const Result<FolderLock> lock = FolderLock::take(run.folder);
-  if (!lock) return lock.error();
-  Trainer& trainer = **made;
-  if (auto good = try_files(trainer, run.folder, text, log_path); !good) return good.error();
-  std::ofstream log(log_path, std::ios::app);
-  const int64_t before = trainer.updates();
-  const auto begin = Clock::now();
-  auto saved = begin;
-  Result<void> sound;
-  while (log && !trainer.done() && !run.stop.now()) {
-    const auto report = trainer.update(run.stop);
-    if (!report) sound = report.error();
-    if (!report || !*report) break;
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    log << log_line(**report, seconds) << std::flush;
-    if (run.on_update) run.on_update(**report, seconds);
-    if (Clock::now() - saved < kBetweenCheckpoints) continue;
-    if (auto done = save(trainer, run.folder, text); !done) return done.error();
-    saved = Clock::now();
-  }
-  if (auto done = save(trainer, run.folder, text); !done) return done.error();
-  if (!sound) {
-    return failed(fmt::format("{}; {} is as it was before", sound.error().message,
-                              checkpoint_in(run.folder)));
-  }
-  if (!log) return failed(fmt::format("{} could not be written", log_path));
+  std::unique_ptr<DopplerTraining> training;
+  int64_t before = 0;
+  const MakeTraining make = [&](const TensorFile& state,
+                                const std::string& from) -> Result<Training*> {
+    auto trainer = Trainer::make(state, from, settings, worlds, run.stop);
+    if (!trainer) return trainer.error();
+    training = std::make_unique<DopplerTraining>(std::move(*trainer), run);
+    before = training->updates();
+    return training.get();
+  };
+  const Result<void> ended = train_in_folder(start, path,
+                                             {.folder = run.folder,
+                                              .settings = settings_to_text(start, settings, worlds),
+                                              .stop = run.stop},
+                                             make);
+  if (!ended) return ended.error();
+  const Trainer& trainer = training->trainer();
   return RunEnd{.done = trainer.done(),
                 .updates = trainer.updates() - before,
                 .episodes = trainer.episodes(),

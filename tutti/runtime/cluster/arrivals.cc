@@ -107,7 +107,9 @@ double most_jobs_per_s(const Cluster& cluster, std::span<const std::shared_ptr<c
 
 std::vector<Arrival> draw_arrivals(const Cluster& cluster, const JobList& jobs,
                                    const ArrivalSpec& spec, uint64_t seed) {
-  const double mean_ns = 1e9 / (spec.load * kAttainable * most_jobs_per_s(cluster, jobs));
+  const double most =
+      spec.most_jobs_per_s > 0 ? spec.most_jobs_per_s : most_jobs_per_s(cluster, jobs);
+  const double mean_ns = 1e9 / (spec.load * kAttainable * most);
   Rng rng = Rng(seed).split(0x6a6f6273);
   std::vector<Arrival> arrivals;
   double now = 0;

@@ -37,6 +37,7 @@ struct ArrivalSpec {
   double load = 0.6;  // 1: kAttainable of most_jobs_per_s
   int jobs = 20;
   double mean_burst = 4;
+  double most_jobs_per_s = 0;  // if it is known already; 0: worked out
 };
 
 // Jobs of the list by chance.

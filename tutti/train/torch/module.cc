@@ -1,11 +1,146 @@
 #include "tutti/train/torch/module.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tutti/base/check.h"
+#include "tutti/base/parallel.h"
+#include "tutti/train/torch/parameters.h"
 
 namespace tutti {
+namespace {
+
+constexpr double kFirstDecay = 0.9;
+constexpr double kSecondDecay = 0.999;
+constexpr double kEpsilon = 1e-8;
+// Beside the parameters in a checkpoint.
+constexpr std::string_view kFirstMoment = "adam.first.";
+constexpr std::string_view kSecondMoment = "adam.second.";
+
+torch::Tensor to_torch(const Tensor& tensor) {
+  return view_of(tensor.data, tensor.shape).clone();
+}
+
+Tensor from_torch(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.detach().contiguous();
+  const float* data = flat.data_ptr<float>();
+  return {.shape = flat.sizes().vec(), .data = {data, data + flat.numel()}};
+}
+
+torch::Tensor moment(const TensorFile& file, const std::string& name, const Tensor& like) {
+  const auto found = file.tensors.find(name);
+  return found != file.tensors.end() ? to_torch(found->second) : torch::zeros(like.shape);
+}
+
+// One step of Adam for a whole tensor, in one pass over memory.
+struct AdamStep {
+  double scale;  // of the gradient
+  double learning_rate;
+  double first_share;
+  double second_share;
+
+  void apply(const float* gradient, int64_t count, float* first, float* second,
+             float* parameter) const {
+    const auto rate = static_cast<float>(learning_rate / first_share);
+    const auto spread_scale = static_cast<float>(1 / second_share);
+    const auto gradient_scale = static_cast<float>(scale);
+    constexpr auto kFirst = static_cast<float>(kFirstDecay);
+    constexpr auto kSecond = static_cast<float>(kSecondDecay);
+    for (int64_t i = 0; i < count; ++i) {
+      const float g = gradient[i] * gradient_scale;
+      first[i] = kFirst * first[i] + (1 - kFirst) * g;
+      second[i] = kSecond * second[i] + (1 - kSecond) * g * g;
+      parameter[i] -=
+          rate * first[i] / (std::sqrt(second[i] * spread_scale) + static_cast<float>(kEpsilon));
+    }
+  }
+};
+
+}  // namespace
+
+// The optimiser's memory, as far as there is one. Second moments are means of squares.
+Result<void> check_moments(const TensorFile& file, const std::string& path) {
+  for (const auto& [name, tensor] : file.tensors) {
+    for (const std::string_view prefix : {kFirstMoment, kSecondMoment}) {
+      if (!name.starts_with(prefix)) continue;
+      const auto parameter = file.tensors.find(name.substr(prefix.size()));
+      if (parameter == file.tensors.end() || parameter->second.shape != tensor.shape) {
+        return invalid_input(path + ": '" + name + "' is of no tensor of the network");
+      }
+    }
+    if (!name.starts_with(kSecondMoment)) continue;
+    for (const float value : tensor.data) {
+      if (value < 0) return invalid_input(path + ": '" + name + "' holds a negative square");
+    }
+  }
+  return {};
+}
+
+void use_one_thread_each() {
+  at::set_num_threads(1);
+  using SetThreads = void (*)(int);
+  void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+  if (symbol != nullptr) reinterpret_cast<SetThreads>(symbol)(1);
+}
+
+TrainedParameters::TrainedParameters(const TensorFile& file, int64_t steps)
+    : metadata_(file.metadata), steps_(steps) {
+  metadata_.erase(kAdamSteps);
+  for (const auto& [name, tensor] : file.tensors) {
+    if (name.starts_with("adam.")) continue;
+    values_[name] = to_torch(tensor).requires_grad_(true);
+    first_[name] = moment(file, std::string(kFirstMoment) + name, tensor);
+    second_[name] = moment(file, std::string(kSecondMoment) + name, tensor);
+  }
+}
+
+std::vector<torch::Tensor> TrainedParameters::leaves() const {
+  std::vector<torch::Tensor> leaves;
+  for (const auto& [name, tensor] : values_) leaves.push_back(tensor);
+  return leaves;
+}
+
+void TrainedParameters::descend(const std::vector<torch::Tensor>& gradient,
+                                const std::vector<double>& scales, const std::vector<double>& rates,
+                                int threads) {
+  const torch::NoGradGuard guard;
+  ++steps_;
+  const double first_share = 1 - std::pow(kFirstDecay, static_cast<double>(steps_));
+  const double second_share = 1 - std::pow(kSecondDecay, static_cast<double>(steps_));
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : values_) names.push_back(name);
+  parallel_for(static_cast<int>(names.size()), threads, [&](int index, int) {
+    const auto at = static_cast<size_t>(index);
+    const std::string& name = names[at];
+    const AdamStep adam{scales.size() == 1 ? scales[0] : scales[at],
+                        rates.size() == 1 ? rates[0] : rates[at], first_share, second_share};
+    const torch::Tensor g =
+        gradient[at].defined() ? gradient[at] : torch::zeros_like(values_.at(name));
+    adam.apply(g.data_ptr<float>(), g.numel(), first_.at(name).data_ptr<float>(),
+               second_.at(name).data_ptr<float>(), values_.at(name).data_ptr<float>());
+  });
+}
+
+TensorFile TrainedParameters::model() const {
+  TensorFile file{.metadata = metadata_};
+  for (const auto& [name, tensor] : values_) file.tensors[name] = from_torch(tensor);
+  return file;
+}
+
+TensorFile TrainedParameters::checkpoint() const {
+  TensorFile file = model();
+  file.metadata[kAdamSteps] = std::to_string(steps_);
+  for (const auto& [name, tensor] : first_) {
+    file.tensors[std::string(kFirstMoment) + name] = from_torch(tensor);
+  }
+  for (const auto& [name, tensor] : second_) {
+    file.tensors[std::string(kSecondMoment) + name] = from_torch(tensor);
+  }
+  return file;
+}
 
 torch::Tensor view_of(const std::vector<float>& data, std::vector<int64_t> shape) {
   return torch::from_blob(const_cast<float*>(data.data()), shape, torch::kFloat32);

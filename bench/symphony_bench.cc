@@ -1,0 +1,292 @@
+// What Symphony's policies do with what they know, in simulation (docs/results/symphony.md); run by
+// scripts/results-symphony:
+//
+//   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
+//   without
+//                                           unknown load: a line of JSON for each
+//   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
+//   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
+//   symphony_bench ablations FOLDER         each ablation beside the whole
+//   symphony_bench latency MODEL            how long decisions take, by decisions of one look
+//
+// FOLDER has a folder NAME-SEED for each run, with result.jsonl (judge's lines) and log.jsonl.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tutti/base/check.h"
+#include "tutti/base/statistics.h"
+#include "tutti/graph/make/job.h"
+#include "tutti/train/symphony_configuration.h"
+
+namespace tutti {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr uint64_t kEpisodes = 12;  // of each condition, the same for all models
+constexpr int kTestJobs = 60;       // distinct ones
+constexpr uint64_t kTestSeeds = 0xbe7c4;
+
+std::string shown(const std::vector<double>& samples, int digits) {
+  const Summary summary = summary_of(samples);
+  return fmt::format("{:.{}f} ± {:.{}f}", summary.mean, digits, summary.half_interval, digits);
+}
+
+// The study with jobs that nobody has trained on.
+struct Bench {
+  SymphonyStudy study;
+  JobList jobs;
+
+  explicit Bench(int readings = 8) : study(symphony_study({.readings = readings})) {
+    auto added = add_jobs(*study.cluster, make_jobs(JobSet::test, kTestJobs, 1));
+    TUTTI_CHECK(added.has_value());
+    jobs = std::move(*added);
+    study.world.most_jobs_per_s = most_jobs_per_s(*study.cluster, jobs);
+  }
+
+  JobScenario scenario(double load, bool unknown, uint64_t episode) const {
+    Rng rng = Rng(kTestSeeds).split(episode);
+    return draw_scenario(study.world, jobs, load, unknown, rng.next() >> 1);
+  }
+};
+
+std::shared_ptr<const SymphonyModel> load_model(const std::string& path, const Bench& bench) {
+  auto source = Source::open(path);
+  auto file = source ? read_tensors(*source) : Result<TensorFile>(source.error());
+  if (file) {
+    auto model =
+        SymphonyModel::load(*file, path, *bench.study.cluster, bench.study.world.options.counters);
+    if (model) return *model;
+    fmt::print(stderr, "{}\n", model.error().message);
+  } else {
+    fmt::print(stderr, "{}\n", file.error().message);
+  }
+  return nullptr;
+}
+
+// ---- judge
+
+int judge(const std::string& path, int readings) {
+  const Bench bench(readings);
+  const auto model = load_model(path, bench);
+  if (model == nullptr) return 2;
+  for (const double load : bench.study.world.loads) {
+    for (const bool unknown : {false, true}) {
+      json line{{"load", load}, {"unknown", unknown}, {"slowdowns", json::array()}};
+      for (uint64_t episode = 0; episode < kEpisodes; ++episode) {
+        line["slowdowns"].push_back(
+            judged_slowdown(model, bench.scenario(load, unknown, episode), {}));
+      }
+      fmt::print("{}\n", line.dump());
+      std::fflush(stdout);
+    }
+  }
+  return 0;
+}
+
+// ---- tables
+
+struct Condition {
+  double load = 0;
+  bool unknown = false;
+  friend auto operator<=>(const Condition&, const Condition&) = default;
+};
+
+// By name of a run without its seed: the mean slow-down of each seed, by condition.
+using Results = std::map<std::string, std::map<Condition, std::vector<double>>>;
+
+std::string name_without_seed(const std::string& folder) {
+  return folder.substr(0, folder.rfind('-'));
+}
+
+std::vector<fs::path> runs_in(const std::string& folder) {
+  std::vector<fs::path> runs;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory()) runs.push_back(entry.path());
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+Results read_results(const std::string& folder) {
+  Results results;
+  for (const fs::path& run : runs_in(folder)) {
+    std::ifstream file(run / "result.jsonl");
+    for (std::string line; std::getline(file, line);) {
+      const json read = json::parse(line);
+      double sum = 0;
+      for (const double slowdown : read["slowdowns"]) sum += slowdown;
+      results[name_without_seed(run.filename().string())][{read["load"], read["unknown"]}]
+          .push_back(sum / static_cast<double>(read["slowdowns"].size()));
+    }
+  }
+  return results;
+}
+
+const std::vector<std::string> kRungs = {"none", "counters", "counters-topology", "belief",
+                                         "truth"};
+
+int show_ladder(const std::string& folder) {
+  Results results = read_results(folder);
+  fmt::print("{:<22}", "load, unknown load");
+  for (const std::string& rung : kRungs) fmt::print("{:>20}", rung);
+  fmt::print("{:>12}{:>12}\n", "truth gains", "closed");
+  for (const auto& [condition, unused] : results["none"]) {
+    fmt::print("{:<22}", fmt::format("{}, {}", condition.load, condition.unknown ? "yes" : "no"));
+    std::map<std::string, double> mean;
+    for (const std::string& rung : kRungs) {
+      const std::vector<double>& seeds = results[rung][condition];
+      if (seeds.empty()) {
+        fmt::print("{:>20}", "-");
+        continue;
+      }
+      mean[rung] = summary_of(seeds).mean;
+      fmt::print("{:>20}", shown(seeds, 3));
+    }
+    const double gap = mean["none"] - mean["truth"];
+    fmt::print("{:>10.1f} %{:>10.0f} %\n", 100 * gap / mean["none"],
+               100 * (mean["none"] - mean["belief"]) / gap);
+  }
+  return 0;
+}
+
+int show_ablations(const std::string& folder) {
+  Results results = read_results(folder);
+  const auto& whole = results["belief"];
+  fmt::print("mean slow-down over all conditions, over that of the whole with the same seed\n");
+  for (const auto& [name, conditions] : results) {
+    std::vector<double> ratios;
+    for (const auto& [condition, seeds] : conditions) {
+      const auto found = whole.find(condition);
+      if (found == whole.end()) continue;
+      ratios.resize(std::max(ratios.size(), seeds.size()), 0.0);
+      for (size_t s = 0; s < std::min(seeds.size(), found->second.size()); ++s)
+        ratios[s] += std::log(seeds[s] / found->second[s]) / static_cast<double>(conditions.size());
+    }
+    for (double& ratio : ratios) ratio = std::exp(ratio);
+    if (!ratios.empty()) fmt::print("{:<28}{:>18}\n", name, shown(ratios, 4));
+  }
+  return 0;
+}
+
+// The ratio to the rule at each judgement: (episodes, ratio).
+std::vector<std::pair<double, double>> curve_of(const fs::path& run) {
+  std::vector<std::pair<double, double>> curve;
+  std::ifstream log(run / "log.jsonl");
+  for (std::string line; std::getline(log, line);) {
+    const json read = json::parse(line);
+    if (read.contains("ratio")) curve.emplace_back(read["episodes"], read["ratio"]);
+  }
+  return curve;
+}
+
+int show_iterations(const std::string& folder) {
+  std::map<std::string, std::vector<std::vector<std::pair<double, double>>>> curves;
+  for (const fs::path& run : runs_in(folder)) {
+    auto curve = curve_of(run);
+    if (!curve.empty())
+      curves[name_without_seed(run.filename().string())].push_back(std::move(curve));
+  }
+  fmt::print("episodes until the slow-down over the rule's is as low as the last of 'counters'\n");
+  double target = 0;
+  for (const auto& curve : curves["counters"])
+    target += curve.back().second / static_cast<double>(curves["counters"].size());
+  fmt::print("that is {:.4f}\n", target);
+  for (const auto& [name, all] : curves) {
+    std::vector<double> counts;
+    std::vector<double> lasts;
+    for (const auto& curve : all) {
+      const auto reached = std::find_if(curve.begin(), curve.end(),
+                                        [&](const auto& at) { return at.second <= target; });
+      counts.push_back(reached == curve.end() ? curve.back().first : reached->first);
+      lasts.push_back(curve.back().second);
+    }
+    fmt::print("{:<22}{:>20} episodes, at last {}\n", name, shown(counts, 0), shown(lasts, 4));
+  }
+  return 0;
+}
+
+// ---- latency
+
+double quantile(std::vector<double>& sorted, double share) {
+  const auto place = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
+  return sorted[place];
+}
+
+int show_latency(const std::string& path) {
+  const Bench bench;
+  const auto model = load_model(path, bench);
+  if (model == nullptr) return 2;
+  fmt::print("{:>6}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}{:>14}{:>16}\n", "batch", "median us", "p90",
+             "p99", "p99.9", "most", "slow-down", "completion ms", "with deciding");
+  for (int batch = 1; batch <= 2048; batch *= 2) {
+    std::vector<double> times;
+    double slowdown = 0;
+    double completion = 0;
+    double deciding = 0;
+    int jobs = 0;
+    for (uint64_t episode = 0; episode < 6; ++episode) {
+      const JobScenario scenario = bench.scenario(0.9, true, episode);
+      ClusterSim sim(*bench.study.cluster, scenario.options);
+      sim.reset(scenario.arrivals, scenario.seed);
+      SymphonyMind mind(model, {.seed = episode, .batch = batch});
+      while (!sim.done()) {
+        const auto begin = std::chrono::steady_clock::now();
+        const Consideration& considered = mind.consider(sim.state());
+        const Action action = considered.sight.actions[SymphonyMind::best(considered.scores)];
+        times.push_back(
+            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+                .count());
+        deciding += times.back();
+        TUTTI_CHECK(sim.step(action).has_value());
+      }
+      for (const JobRecord& record : sim.jobs()) {
+        slowdown += record.slowdown();
+        completion += static_cast<double>(record.completion().count()) * 1e-6;
+        ++jobs;
+      }
+    }
+    std::sort(times.begin(), times.end());
+    fmt::print("{:>6}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.3f}{:>14.2f}{:>16.2f}\n",
+               batch, quantile(times, 0.5), quantile(times, 0.9), quantile(times, 0.99),
+               quantile(times, 0.999), times.back(), slowdown / jobs, completion / jobs,
+               completion / jobs + deciding * 1e-3 / jobs);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  const std::string what = words.empty() ? "" : words[0];
+  if (words.size() >= 2 && words.size() <= 3 && what == "judge")
+    return judge(words[1], words.size() == 3 ? std::stoi(words[2]) : 8);
+  if (words.size() == 2) {
+    if (what == "ladder") return show_ladder(words[1]);
+    if (what == "iterations") return show_iterations(words[1]);
+    if (what == "ablations") return show_ablations(words[1]);
+    if (what == "latency") return show_latency(words[1]);
+  }
+  std::fprintf(stderr,
+               "symphony_bench judge MODEL [READINGS] | ladder FOLDER | iterations FOLDER | "
+               "ablations FOLDER | latency MODEL\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace tutti
+
+int main(int argc, char** argv) {
+  return tutti::run({argv + 1, argv + argc});
+}

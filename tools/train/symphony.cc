@@ -1,0 +1,257 @@
+#include "tools/train/symphony.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/inputs.h"
+#include "tools/search_options.h"
+#include "tutti/train/symphony_configuration.h"
+#include "tutti/train/symphony_run.h"
+
+namespace tutti {
+namespace {
+
+struct SymphonyArguments {
+  CommonOptions common;
+  SearchOptions budget;
+  std::string folder;
+  std::string from;
+  std::string config = "default";
+  std::string knowledge = "belief";
+  SymphonyStudySpec study;
+  bool fixed_belief = false;
+  bool no_counter_errors = false;
+  bool no_topology = false;
+  bool no_memory = false;
+  bool always_work = false;
+  bool no_launched = false;
+  std::optional<int> belief_samples;
+  std::optional<int64_t> episodes;
+  std::optional<int> scenarios;
+  std::optional<int> rollouts;
+  std::optional<int> passage;
+  std::optional<int> repeats;
+  std::optional<int> check_every;
+  std::optional<double> first_rate;
+  std::optional<double> last_rate;
+  std::optional<double> belief_rate;
+  std::optional<double> entropy;
+  std::optional<double> horizon;
+};
+
+template <class T>
+void override(const std::optional<T>& given, T& setting) {
+  if (given) setting = *given;
+}
+
+// What the flags say goes before what the configuration says.
+void apply_flags(const SymphonyArguments& arguments, SymphonyConfiguration& made) {
+  SymphonyShape& shape = made.shape;
+  shape.knowledge = *parse_knowledge(arguments.knowledge);  // CLI11 has checked it
+  override(arguments.belief_samples, shape.samples);
+  shape.topology = !arguments.no_topology;
+  shape.memory = !arguments.no_memory;
+  shape.no_op = !arguments.always_work;
+  shape.launched = !arguments.no_launched;
+  shape.counter_errors = !arguments.no_counter_errors;
+  SymphonySettings& settings = made.settings;
+  override(arguments.episodes, settings.episodes);
+  override(arguments.scenarios, settings.scenarios);
+  override(arguments.rollouts, settings.rollouts);
+  override(arguments.passage, settings.passage);
+  override(arguments.repeats, settings.repeats);
+  override(arguments.check_every, settings.check_every);
+  override(arguments.first_rate, settings.learning_rate.first);
+  override(arguments.last_rate, settings.learning_rate.last);
+  override(arguments.belief_rate, settings.belief_rate);
+  override(arguments.entropy, settings.entropy_weight.first);
+  override(arguments.horizon, settings.horizon);
+  if (arguments.fixed_belief) settings.belief_rate = 0;
+  settings.seed = arguments.common.seed;
+  settings.threads = arguments.common.thread_count();
+}
+
+Result<void> check_settings(const SymphonyConfiguration& made) {
+  if (made.settings.advantage == SymphonySettings::Advantage::paired &&
+      made.settings.rollouts < 2) {
+    return invalid_input("--rollouts must be at least 2: episodes are compared with each other");
+  }
+  return {};
+}
+
+// A line now and then: on a terminal every second, in a pipe at each check.
+class Progress {
+ public:
+  void show(const SymphonyReport& report, double seconds) {
+    slowdown_ += report.slowdown;
+    decisions_ += report.decisions;
+    ++count_;
+    const bool due = shows_progress() && seconds - shown_ >= 1;
+    if (!report.ratio && !due) return;
+    fmt::print(
+        stderr,
+        "{}{} episodes, {:.0f} decisions per s: slow-down {:.3f}, doing nothing {:.1f} %, "
+        "entropy {:.2f}{}{}",
+        shows_progress() ? "\r\033[K" : "", report.episodes,
+        static_cast<double>(decisions_) / std::max(1e-3, seconds - shown_), slowdown_ / count_,
+        100 * report.rest_share, report.step.entropy,
+        report.ratio ? fmt::format(", best actions {:.4f} of the rule's", *report.ratio) : "",
+        report.ratio || !shows_progress() ? "\n" : "");
+    shown_ = seconds;
+    slowdown_ = 0;
+    decisions_ = 0;
+    count_ = 0;
+  }
+
+ private:
+  double slowdown_ = 0;
+  int64_t decisions_ = 0;
+  double count_ = 0;
+  double shown_ = 0;
+};
+
+void tell_the_end(const SymphonyEnd& end, int64_t total) {
+  const std::string how = !end.done          ? "stopped"
+                          : end.updates == 0 ? "nothing was left to learn"
+                                             : "done";
+  fmt::print(stderr, "{}tutti: {}: {} of {} episodes, {}; the model is {}{}\n",
+             shows_progress() ? "\r\033[K" : "", how, std::min(end.episodes, total), total,
+             end.best_ratio
+                 ? fmt::format("its slow-downs are {:.4f} of the rule's", *end.best_ratio)
+                 : "its best actions were not judged yet",
+             end.model,
+             end.done ? "; to train it further, begin with it in another folder (--from)"
+                      : "; the same command goes on from there");
+}
+
+Result<void> train(const SymphonyArguments& arguments) {
+  const Budget budget = arguments.budget.to_budget();
+  Stop stop = budget.stop;
+  if (budget.wall_clock) stop = stop.by(Stop::Clock::now() + *budget.wall_clock);
+  auto made = symphony_configuration(arguments.config);
+  if (!made) return made.error();
+  apply_flags(arguments, *made);
+  if (auto good = check_settings(*made); !good) return good;
+  const SymphonyStudy study = symphony_study(arguments.study);
+  const std::vector<Counter>& counters = study.world.options.counters;
+  TensorFile start =
+      SymphonyModel::fresh(made->shape, *study.cluster, counters, arguments.common.seed);
+  std::string path = "a fresh network";
+  if (!arguments.from.empty()) {
+    Result<Source> source = Source::open(arguments.from);
+    if (!source) return source.error();
+    auto file = read_tensors(*source);
+    if (!file) return file.error();
+    const auto shape = load_shape(*file, arguments.from);
+    if (!shape) return shape.error();
+    if (file->metadata != start.metadata) {
+      return invalid_input(fmt::format(
+          "{}: this model is told or made of something else than the flags say; repeat those it "
+          "was begun with",
+          arguments.from));
+    }
+    start = std::move(*file);
+    path = arguments.from;
+  }
+  SymphonyRun run{.folder = arguments.folder, .stop = stop};
+  auto progress = std::make_shared<Progress>();
+  run.on_update = [progress](const SymphonyReport& report, double seconds) {
+    progress->show(report, seconds);
+  };
+  const auto end = train_symphony(start, path, made->settings, study.world, run);
+  if (!end) return end.error();
+  tell_the_end(*end, made->settings.episodes);
+  return {};
+}
+
+void add_learning_flags(CLI::App& command, SymphonyArguments& arguments) {
+  const auto count = CLI::Range(1, 1 << 16);
+  const auto rate = CLI::Range(0.0, 10.0);
+  command.add_option("--episodes", arguments.episodes, "Episodes in all")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  command.add_option("--scenarios", arguments.scenarios, "Scenarios of an update")->check(count);
+  command.add_option("--rollouts", arguments.rollouts, "Episodes of each")->check(count);
+  command.add_option("--passage", arguments.passage, "Decisions that slopes go back through")
+      ->check(count);
+  command.add_option("--repeats", arguments.repeats, "Steps on the same episodes")->check(count);
+  command.add_option("--check-every", arguments.check_every, "Updates between two judgements")
+      ->check(count);
+  command.add_option("--first-rate", arguments.first_rate, "Learning rate at first")->check(rate);
+  command.add_option("--last-rate", arguments.last_rate, "Learning rate at last")->check(rate);
+  command.add_option("--belief-rate", arguments.belief_rate, "Of the belief's constants")
+      ->check(rate);
+  command.add_option("--entropy", arguments.entropy, "Entropy weight at first")->check(rate);
+  command
+      .add_option("--horizon", arguments.horizon,
+                  "What comes later than so many critical paths counts less")
+      ->check(CLI::Range(0.01, 1e4));
+}
+
+void add_ablation_flags(CLI::App& command, SymphonyArguments& arguments) {
+  command.add_flag("--fixed-belief", arguments.fixed_belief, "The belief's constants stay");
+  command.add_flag("--no-counter-errors", arguments.no_counter_errors,
+                   "Readings are taken for the truth");
+  command.add_flag("--no-topology", arguments.no_topology, "No messages between parts");
+  command.add_flag("--no-memory", arguments.no_memory, "No LSTM from decision to decision");
+  command.add_flag("--always-work", arguments.always_work, "Never does nothing if it can act");
+  command.add_flag("--no-launched", arguments.no_launched,
+                   "The belief is not told what was launched since");
+  command.add_option("--belief-samples", arguments.belief_samples, "Samples of a belief")
+      ->check(CLI::Range(1, 1 << 16));
+}
+
+}  // namespace
+
+void add_symphony(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<SymphonyArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "symphony", "Who runs next and where while jobs arrive, as in Symphony, in simulation");
+  arguments->common.add_to(command);
+  arguments->budget.add_budget_to(command);
+  for (const char* flag : {"--evaluations", "--json"}) {
+    command.remove_option(command.get_option(flag));
+  }
+  command.get_option("--budget")
+      ->description("Wall clock of this call, such as 10m; the same command goes on from there");
+  command
+      .add_option("-o,--out", arguments->folder,
+                  "Folder for checkpoint, model and log; what is there is gone on with")
+      ->required();
+  command.add_option("--from", arguments->from, "A model to begin with");
+  command.add_option("--config", arguments->config,
+                     fmt::format("{}", fmt::join(symphony_configuration_names(), ", ")));
+  command
+      .add_option("--knowledge", arguments->knowledge,
+                  "What it is told of resources: none, counters (the model-free rival), "
+                  "counters-topology, belief, truth")
+      ->check(CLI::IsMember({"none", "counters", "counters-topology", "belief", "truth"}))
+      ->capture_default_str();
+  command.add_option("--loads", arguments->study.loads, "Loads that jobs arrive at")
+      ->delimiter(',')
+      ->check(CLI::Range(0.01, 10.0));
+  command
+      .add_option("--unknown-load", arguments->study.unknown_load,
+                  "Share that unknown tenants take of a resource, in half of the episodes")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_option("--readings", arguments->study.readings, "Of a counter between decisions")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--jobs", arguments->study.jobs_per_episode, "Jobs of an episode")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
+  add_learning_flags(command, *arguments);
+  add_ablation_flags(command, *arguments);
+  command.callback([arguments, &exit_code] {
+    const Result<void> done = train(*arguments);
+    if (!done) exit_code = report(done.error());
+  });
+}
+
+}  // namespace tutti

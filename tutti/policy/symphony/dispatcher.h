@@ -1,0 +1,31 @@
+// Symphony as a dispatcher: takes the action that the network scores highest.
+
+#ifndef TUTTI_POLICY_SYMPHONY_DISPATCHER_H_
+#define TUTTI_POLICY_SYMPHONY_DISPATCHER_H_
+
+#include <memory>
+#include <optional>
+
+#include "tutti/plan/dispatch.h"
+#include "tutti/policy/symphony/model.h"
+
+namespace tutti {
+
+class SymphonyDispatcher final : public Dispatcher {
+ public:
+  explicit SymphonyDispatcher(std::shared_ptr<const SymphonyModel> model, MindOptions options = {})
+      : model_(std::move(model)), options_(std::move(options)) {}
+
+  // Requires the model's cluster.
+  void begin(const Cluster& cluster, uint64_t seed) override;
+  Action decide(const ClusterState& state) override;
+
+ private:
+  std::shared_ptr<const SymphonyModel> model_;
+  MindOptions options_;
+  std::optional<SymphonyMind> mind_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_SYMPHONY_DISPATCHER_H_

@@ -1,0 +1,110 @@
+#include "tutti/policy/symphony/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tutti/belief/constants_file.h"
+
+namespace tutti {
+
+Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFile& file,
+                                                                 const std::string& path,
+                                                                 const Cluster& cluster,
+                                                                 std::vector<Counter> counters) {
+  auto network = SymphonyNetwork::load(file, path);
+  if (!network) return network.error();
+  const SymphonyShape& shape = network->shape();
+  if (shape.knowledge == Knowledge::counters &&
+      (shape.counters != static_cast<int>(counters.size()) ||
+       shape.devices != cluster.machine().size())) {
+    return invalid_input(fmt::format(
+        "{}: the model is for {} counters of {} devices, and here are {} of {}; train "
+        "one for this machine",
+        path, shape.counters, shape.devices, counters.size(), cluster.machine().size()));
+  }
+  std::shared_ptr<SymphonyModel> model(
+      new SymphonyModel(cluster, std::move(counters), std::move(*network)));
+  if (const Belief* belief = model->observer_.belief(); belief != nullptr) {
+    auto constants = load_constants(belief->network(), file, path);
+    if (!constants) return constants.error();
+    model->constants_ = std::move(*constants);
+  }
+  return std::shared_ptr<const SymphonyModel>(std::move(model));
+}
+
+TensorFile SymphonyModel::fresh(SymphonyShape shape, const Cluster& cluster,
+                                const std::vector<Counter>& counters, uint64_t seed) {
+  if (shape.knowledge == Knowledge::counters) {
+    shape.counters = static_cast<int>(counters.size());
+    shape.devices = cluster.machine().size();
+  }
+  TensorFile file = SymphonyNetwork::fresh(shape, seed);
+  if (shape.knowledge == Knowledge::belief) {
+    const Belief belief(cluster.machine(), counters);
+    store_constants(belief.network(), belief.network().start(), file);
+  }
+  return file;
+}
+
+SymphonyMind::SymphonyMind(std::shared_ptr<const SymphonyModel> model, MindOptions options)
+    : model_(std::move(model)),
+      options_(std::move(options)),
+      network_(model_->network()),
+      maker_(model_->cluster(), model_->topology()) {}
+
+const Consideration& SymphonyMind::consider(const ClusterState& state) {
+  if (state.epoch != epoch_) {
+    epoch_ = state.epoch;
+    std::erase_if(encodings_, [&](const auto& item) { return state.jobs[item.first] == nullptr; });
+  }
+  const bool looks = decisions_ % options_.batch == 0;
+  const std::vector<float> seen = std::move(now_.sight.seen);
+  const std::vector<float> counters = std::move(now_.sight.counters);
+  maker_.make(state, !network_.shape().no_op, now_.sight);
+  if (looks) {
+    now_.observation = model_->observer().observation(state);
+    now_.seed = Rng(options_.seed).split(static_cast<uint64_t>(decisions_)).next();
+    model_->observer().observe(now_.observation, model_->constants(), now_.seed, options_.truth,
+                               now_.sight);
+    network_.look(model_->topology(), now_.sight, machine_);
+  } else {
+    now_.sight.seen = seen;
+    now_.sight.counters = counters;
+  }
+  ++decisions_;
+  std::vector<const JobEncoding*> jobs;
+  std::vector<int32_t> place(state.jobs.size(), -1);
+  for (const int32_t id : now_.sight.jobs) {
+    auto found = encodings_.find(id);
+    if (found == encodings_.end()) {
+      found = encodings_.emplace(id, network_.encode(maker_.rows(state.job(JobId{id})))).first;
+    }
+    place[static_cast<size_t>(id)] = static_cast<int32_t>(jobs.size());
+    jobs.push_back(&found->second);
+  }
+  std::vector<int32_t> job_of;
+  for (const Sight::Op& op : now_.sight.ops) job_of.push_back(place[static_cast<size_t>(op.job)]);
+  now_.before = memory_;
+  now_.value = network_.decide(now_.sight, machine_, jobs, job_of, memory_, now_.scores);
+  return now_;
+}
+
+size_t SymphonyMind::best(const std::vector<float>& scores) {
+  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+std::pair<size_t, float> SymphonyMind::drawn(const std::vector<float>& scores, Rng& rng) {
+  const double most = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(score - most);
+  double left = rng.uniform() * sum;
+  size_t chosen = 0;
+  while (chosen + 1 < scores.size() && left >= std::exp(scores[chosen] - most))
+    left -= std::exp(scores[chosen++] - most);
+  return {chosen, static_cast<float>(scores[chosen] - most - std::log(sum))};
+}
+
+}  // namespace tutti

@@ -1,0 +1,360 @@
+#include "tutti/policy/symphony/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "tutti/base/check.h"
+
+namespace tutti {
+namespace {
+
+using enum Dense::Bias;
+
+struct Layer {
+  const char* name;
+  int in;
+  int out;
+  Dense::Bias bias;
+  bool last = false;  // zero before training
+};
+
+// In the order of the layers in SymphonyNetwork::load. Those with no inputs are not there.
+std::vector<Layer> layers_of(const SymphonyShape& shape) {
+  const bool flat = shape.knowledge == Knowledge::counters;
+  const int counters = flat ? std::max(1, shape.counters) : 0;
+  const int width = flat ? kCounterWidth : 0;
+  // A head's last layer is small rather than zero where there is no rule to start from.
+  return {
+      {"counters.first", counters, kCounterWidth, yes},
+      {"counters.second", width, kCounterWidth, yes},
+      {"counters.third", width, kEmbedding * (1 + shape.devices), yes},
+      {"device.row", flat ? kVertexFacts + kVertexStatus : 0, kEmbedding, no},
+      {"memory.input", kMemoryInput, 4 * kMemory, yes},
+      {"memory.hidden", kMemory, 4 * kMemory, no},
+      {"option.op", kEmbedding, kHead, yes},
+      {"option.device", kEmbedding, kHead, no},
+      {"option.memory", kMemory, kHead, no},
+      {"option.row", kFullOptionRow, kHead, no},
+      {"option.second", kHead, kSecondHead, yes},
+      {"option.last", kSecondHead, 1, no, true},
+      {"change.device", kEmbedding, kHead, yes},
+      {"change.memory", kMemory, kHead, no},
+      {"change.row", kReconfigureRow, kHead, no},
+      {"change.last", kHead, 1, no, true},
+      {"rest.memory", kMemory, kHead, yes},
+      {"rest.row", kRestRow, kHead, no},
+      {"rest.last", kHead, 1, no, true},
+      {"value.first", kMemory, kHead, yes},
+      {"value.last", kHead, 1, yes, true},
+  };
+}
+
+std::vector<NetworkPart> parts_of(const SymphonyShape& shape) {
+  std::vector<NetworkPart> parts;
+  if (shape.knowledge != Knowledge::counters)
+    GraphNetwork::add_parts("topology.", kVertexRow, 0, parts);
+  GraphNetwork::add_parts("job.", kOpRow, kEdgeRow, parts);
+  for (const Layer& layer : layers_of(shape)) {
+    if (layer.in > 0)
+      add_dense_parts(layer.name, layer.out, layer.in, layer.bias, parts, layer.last);
+  }
+  return parts;
+}
+
+float sigmoid(float x) {
+  return 1.0F / (1.0F + std::exp(-x));
+}
+
+void leak(std::vector<float>& values) {
+  for (float& value : values) value = leaky_relu(value, kSymphonyLeak);
+}
+
+size_t area(size_t rows, int columns) {
+  return rows * static_cast<size_t>(columns);
+}
+
+}  // namespace
+
+TensorFile SymphonyNetwork::fresh(const SymphonyShape& shape, uint64_t seed) {
+  TensorFile file;
+  store_shape(shape, file);
+  uint64_t number = 0;
+  for (const NetworkPart& part : parts_of(shape)) {
+    Rng rng = Rng(seed).split(number++);
+    Tensor tensor{.shape = part.shape, .data = {}};
+    int64_t count = 1;
+    for (const int64_t extent : part.shape) count *= extent;
+    const double spread = std::sqrt(1.5 / static_cast<double>(part.shape.back()));
+    for (int64_t i = 0; i < count; ++i)
+      tensor.data.push_back(part.zero ? 0.0F : static_cast<float>(spread * rng.normal()));
+    file.tensors[part.name] = std::move(tensor);
+  }
+  // What is remembered is at first not forgotten (Gers et al. 2000).
+  std::vector<float>& bias = file.tensors["memory.input.bias"].data;
+  std::fill(bias.begin() + kMemory, bias.begin() + 2 * kMemory, 1.0F);
+  if (shape.prior)
+    file.tensors["prior"] = {.shape = {6}, .data = {kFirstPrior.begin(), kFirstPrior.end()}};
+  return file;
+}
+
+Result<SymphonyNetwork> SymphonyNetwork::load(const TensorFile& file, const std::string& path) {
+  SymphonyNetwork network;
+  auto shape = load_shape(file, path);
+  if (!shape) return shape.error();
+  network.shape_ = *shape;
+  if (shape->knowledge != Knowledge::counters) {
+    auto loaded = GraphNetwork::load(file, "topology.", kVertexRow, 0, shape->means, path);
+    if (!loaded) return loaded.error();
+    network.topology_ = std::move(*loaded);
+  }
+  auto job = GraphNetwork::load(file, "job.", kOpRow, kEdgeRow, shape->means, path);
+  if (!job) return job.error();
+  network.job_ = std::move(*job);
+  Dense* const targets[] = {
+      &network.counters_first_, &network.counters_second_, &network.counters_third_,
+      &network.device_row_,     &network.memory_input_,    &network.memory_hidden_,
+      &network.option_op_,      &network.option_device_,   &network.option_memory_,
+      &network.option_row_,     &network.option_second_,   &network.option_last_,
+      &network.change_device_,  &network.change_memory_,   &network.change_row_,
+      &network.change_last_,    &network.rest_memory_,     &network.rest_row_,
+      &network.rest_last_,      &network.value_first_,     &network.value_last_};
+  size_t place = 0;
+  for (const Layer& layer : layers_of(*shape)) {
+    Dense* target = targets[place++];
+    if (layer.in == 0) continue;
+    auto loaded = Dense::load(file, layer.name, layer.in, layer.out, layer.bias, path);
+    if (!loaded) return loaded.error();
+    *target = std::move(*loaded);
+  }
+  if (!shape->prior) return network;
+  const auto prior = file.find("prior", {6}, path);
+  if (!prior) return prior.error();
+  std::copy_n((*prior)->data.begin(), network.prior_.size(), network.prior_.begin());
+  return network;
+}
+
+JobEncoding SymphonyNetwork::encode(const JobRows& job) const {
+  JobEncoding made;
+  made.ops.resize(area(static_cast<size_t>(job.ops), kEmbedding));
+  std::vector<float> workspace;
+  job_.embed({.vertices = job.ops,
+              .rows = job.rows.data(),
+              .from = job.from,
+              .to = job.to,
+              .edge_rows = job.edge_rows.data()},
+             workspace, made.ops.data(), made.whole.data());
+  return made;
+}
+
+void SymphonyNetwork::look(const Topology& topology, const Sight& sight, MachineEncoding& made) {
+  const auto vertices = static_cast<size_t>(topology.size());
+  const auto devices = static_cast<size_t>(topology.devices());
+  constexpr int kKnownRow = kVertexFacts + kVertexStatus;
+  const bool flat = shape_.knowledge == Knowledge::counters;
+  const int width = flat ? kKnownRow : kVertexRow;
+  rows_.resize(area(vertices, width));
+  for (size_t v = 0; v < vertices; ++v) {
+    float* row = rows_.data() + area(v, width);
+    std::copy_n(topology.facts().data() + area(v, kVertexFacts), kVertexFacts, row);
+    std::copy_n(sight.status.data() + area(v, kVertexStatus), kVertexStatus, row + kVertexFacts);
+    if (!flat) std::copy_n(sight.seen.data() + area(v, kVertexSeen), kVertexSeen, row + kKnownRow);
+  }
+  if (!flat) {
+    made.devices.resize(area(vertices, kEmbedding));
+    GraphRows graph{.vertices = topology.size(), .rows = rows_.data()};
+    if (shape_.topology) {
+      graph.from = topology.from();
+      graph.to = topology.to();
+    }
+    topology_.embed(graph, workspace_, made.devices.data(), made.whole.data());
+    return;
+  }
+  TUTTI_CHECK(static_cast<int>(devices) == shape_.devices);
+  std::vector<float> first(kCounterWidth);
+  std::vector<float> second(kCounterWidth);
+  std::vector<float> third(static_cast<size_t>(counters_third_.out()));
+  const float nothing = 0;
+  counters_first_.apply(shape_.counters == 0 ? &nothing : sight.counters.data(), 1, first.data());
+  leak(first);
+  counters_second_.apply(first.data(), 1, second.data());
+  leak(second);
+  counters_third_.apply(second.data(), 1, third.data());
+  made.devices.assign(third.begin() + kEmbedding, third.end());
+  device_row_.add(rows_.data(), static_cast<int>(devices), made.devices.data());
+  leak(made.devices);
+  for (int i = 0; i < kEmbedding; ++i)
+    made.whole[static_cast<size_t>(i)] = leaky_relu(third[static_cast<size_t>(i)], kSymphonyLeak);
+}
+
+float SymphonyNetwork::decide(const Sight& sight, const MachineEncoding& machine,
+                              std::span<const JobEncoding* const> jobs,
+                              std::span<const int32_t> job_of, SymphonyMemory& memory,
+                              std::vector<float>& scores) {
+  remember(sight, machine, jobs, memory);
+  const float* kept = memory.hidden.data();
+  scores.assign(sight.actions.size(), 0.0F);
+  fill_option_rows(sight);
+  score_executions(sight, machine, jobs, job_of, kept, scores.data());
+  score_reconfigurations(sight, machine, kept, scores.data() + sight.executions.size());
+  if (sight.may_rest) scores.back() = rest_score(sight, kept);
+  return value(kept);
+}
+
+// A step of the LSTM (Hochreiter and Schmidhuber 1997): gates in, forget, cell, out.
+void SymphonyNetwork::remember(const Sight& sight, const MachineEncoding& machine,
+                               std::span<const JobEncoding* const> jobs, SymphonyMemory& memory) {
+  std::array<float, kMemoryInput> input{};
+  std::copy(machine.whole.begin(), machine.whole.end(), input.begin());
+  const float share = 1 / static_cast<float>(std::max<size_t>(1, jobs.size()));
+  for (const JobEncoding* job : jobs) {
+    for (size_t i = 0; i < kEmbedding; ++i) input[kEmbedding + i] += share * job->whole[i];
+  }
+  std::copy(sight.overall.begin(), sight.overall.end(), input.begin() + 2 * kEmbedding);
+  if (!shape_.memory) memory = {};
+  std::array<float, size_t{4} * kMemory> gates{};
+  memory_input_.apply(input.data(), 1, gates.data());
+  memory_hidden_.add(memory.hidden.data(), 1, gates.data());
+  for (size_t i = 0; i < kMemory; ++i) {
+    const float in = sigmoid(gates[i]);
+    const float forget = sigmoid(gates[kMemory + i]);
+    const float fresh = std::tanh(gates[2 * kMemory + i]);
+    const float out = sigmoid(gates[3 * kMemory + i]);
+    memory.cell[i] = forget * memory.cell[i] + in * fresh;
+    memory.hidden[i] = out * std::tanh(memory.cell[i]);
+  }
+}
+
+// What an option would take: its row, and what follows from how crowded it would be there.
+void SymphonyNetwork::fill_option_rows(const Sight& sight) {
+  const size_t count = sight.options.size();
+  option_rows_.resize(area(count, kFullOptionRow));
+  lateness_.resize(count);
+  std::vector<float> least(sight.ops.size(), 1e30F);
+  for (size_t o = 0; o < count; ++o) {
+    const Sight::Option& option = sight.options[o];
+    float crowd = option.crowd_own;
+    float spread = 0;
+    for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
+      const auto [vertex, share] = sight.draws[static_cast<size_t>(d)];
+      const auto v = static_cast<size_t>(vertex);
+      const float* seen = sight.seen.data() + area(v, kVertexSeen);
+      // Without a topology nobody knows what is on the way.
+      const float others =
+          shape_.topology ? std::max(0.0F, seen[kUse] - sight.own_before[v]) : 0.0F;
+      const float all = sight.own[v] + others + share;
+      if (all > crowd) {
+        crowd = all;
+        spread = shape_.topology ? seen[kSpread] : 0.0F;
+      }
+    }
+    float* row = option_rows_.data() + area(o, kFullOptionRow);
+    std::copy_n(sight.option_rows.data() + area(o, kOptionRow), kOptionRow, row);
+    row[kOptionRow] = option.crowd_own;
+    row[kOptionRow + 1] = crowd;
+    row[kOptionRow + 2] = spread;
+    lateness_[o] = std::log(option.before + option.run * std::max(1.0F, crowd));
+    float& best = least[static_cast<size_t>(option.op)];
+    best = std::min(best, lateness_[o]);
+  }
+  for (size_t o = 0; o < count; ++o) {
+    lateness_[o] =
+        std::min(kMostLate, lateness_[o] - least[static_cast<size_t>(sight.options[o].op)]);
+    option_rows_[area(o, kFullOptionRow) + kOptionRow + 3] = lateness_[o];
+  }
+}
+
+void SymphonyNetwork::score_executions(const Sight& sight, const MachineEncoding& machine,
+                                       std::span<const JobEncoding* const> jobs,
+                                       std::span<const int32_t> job_of, const float* memory,
+                                       float* scores) {
+  const size_t count = sight.executions.size();
+  if (count == 0) return;
+  // What ops and devices add to the first layer is worked out once for each.
+  std::array<float, kHead> of_memory{};
+  option_memory_.apply(memory, 1, of_memory.data());
+  of_ops_.resize(area(sight.ops.size(), kHead));
+  for (size_t i = 0; i < sight.ops.size(); ++i) {
+    const JobEncoding& job = *jobs[static_cast<size_t>(job_of[i])];
+    option_op_.apply(job.ops.data() + area(static_cast<size_t>(sight.ops[i].op), kEmbedding), 1,
+                     of_ops_.data() + area(i, kHead));
+  }
+  const size_t devices = machine.devices.size() / kEmbedding;
+  of_devices_.resize(area(devices, kHead));
+  option_device_.apply(machine.devices.data(), static_cast<int>(devices), of_devices_.data());
+  rows_.resize(area(count, kFullOptionRow));
+  hidden_.resize(area(count, kHead));
+  for (size_t i = 0; i < count; ++i) {
+    const auto o = static_cast<size_t>(sight.executions[i]);
+    std::copy_n(option_rows_.data() + area(o, kFullOptionRow), kFullOptionRow,
+                rows_.data() + area(i, kFullOptionRow));
+    const Sight::Option& option = sight.options[o];
+    const float* of_op = of_ops_.data() + area(static_cast<size_t>(option.op), kHead);
+    const float* of_device = of_devices_.data() + area(static_cast<size_t>(option.device), kHead);
+    float* row = hidden_.data() + area(i, kHead);
+    for (size_t k = 0; k < kHead; ++k) row[k] = of_memory[k] + of_op[k] + of_device[k];
+  }
+  option_row_.add(rows_.data(), static_cast<int>(count), hidden_.data());
+  leak(hidden_);
+  rows_.resize(area(count, kSecondHead));
+  option_second_.apply(hidden_.data(), static_cast<int>(count), rows_.data());
+  leak(rows_);
+  option_last_.apply(rows_.data(), static_cast<int>(count), scores);
+  if (!shape_.prior) return;
+  for (size_t i = 0; i < count; ++i) {
+    const auto o = static_cast<size_t>(sight.executions[i]);
+    const float* row = sight.option_rows.data() + area(o, kOptionRow);
+    scores[i] += prior_[kRankWeight] * row[kRankColumn] + prior_[kAgeWeight] * row[kAgeColumn] -
+                 prior_[kLateWeight] * lateness_[o];
+  }
+}
+
+void SymphonyNetwork::score_reconfigurations(const Sight& sight, const MachineEncoding& machine,
+                                             const float* memory, float* scores) {
+  const size_t count = sight.reconfigured.size();
+  if (count == 0) return;
+  std::array<float, kHead> of_memory{};
+  change_memory_.apply(memory, 1, of_memory.data());
+  hidden_.resize(area(count, kHead));
+  for (size_t i = 0; i < count; ++i) {
+    float* row = hidden_.data() + area(i, kHead);
+    change_device_.apply(
+        machine.devices.data() + area(static_cast<size_t>(sight.reconfigured[i]), kEmbedding), 1,
+        row);
+    for (size_t k = 0; k < kHead; ++k) row[k] += of_memory[k];
+  }
+  change_row_.add(sight.reconfigure_rows.data(), static_cast<int>(count), hidden_.data());
+  leak(hidden_);
+  change_last_.apply(hidden_.data(), static_cast<int>(count), scores);
+  if (!shape_.prior) return;
+  for (size_t i = 0; i < count; ++i) {
+    scores[i] +=
+        prior_[kChangeScore] +
+        prior_[kGainWeight] * sight.reconfigure_rows[area(i, kReconfigureRow) + kGainColumn];
+  }
+}
+
+float SymphonyNetwork::rest_score(const Sight& sight, const float* memory) const {
+  float best = kMostLate;
+  for (const int32_t o : sight.executions) best = std::min(best, lateness_[static_cast<size_t>(o)]);
+  const float row[kRestRow] = {best, sight.overall[2]};
+  std::vector<float> hidden(kHead);
+  rest_memory_.apply(memory, 1, hidden.data());
+  rest_row_.add(row, 1, hidden.data());
+  leak(hidden);
+  float score = 0;
+  rest_last_.apply(hidden.data(), 1, &score);
+  return score + (shape_.prior ? prior_[kRestScore] : 0.0F);
+}
+
+float SymphonyNetwork::value(const float* memory) const {
+  std::vector<float> hidden(kHead);
+  value_first_.apply(memory, 1, hidden.data());
+  leak(hidden);
+  float value = 0;
+  value_last_.apply(hidden.data(), 1, &value);
+  return value;
+}
+
+}  // namespace tutti

@@ -1,0 +1,116 @@
+// Symphony's network (Banerjee et al. 2020, Fig. 3): a graph network over the machine's topology
+// and what is known of it, one over each job's graph, an LSTM from decision to decision, an actor
+// that scores actions, and a critic.
+//
+// Departs from the paper: its actor has an output for every pair of kernel and processor; ours
+// scores each action from the embeddings of its op and device, what the pair would take, and the
+// LSTM's memory, so that any number of ops and devices will do. With `prior` scores start from
+// those of a rule: an op's rank, less how much later it would end there than where it would end
+// first.
+//
+// Of an option the network also works out how crowded it would be: the largest share, over all that
+// the op draws on, of what own ops draw, what others seem to draw (use less own), and itself. That
+// is where the belief's slopes come from, beside the topology.
+//
+// Inference; tutti/train/torch/symphony_learner.cc is the same with gradients.
+
+#ifndef TUTTI_POLICY_SYMPHONY_NETWORK_H_
+#define TUTTI_POLICY_SYMPHONY_NETWORK_H_
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "tutti/policy/symphony/graph_network.h"
+#include "tutti/policy/symphony/shape.h"
+#include "tutti/policy/symphony/sight.h"
+
+namespace tutti {
+
+inline constexpr int kVertexRow = kVertexFacts + kVertexStatus + kVertexSeen;
+inline constexpr int kMemory = 64;  // of the LSTM
+inline constexpr int kHead = 32;    // of actor and critic
+inline constexpr int kSecondHead = 16;
+inline constexpr int kMemoryInput = 2 * kEmbedding + kOverall;
+// Of an option: its row, and crowd by own ops and by all, spread of the latter, lateness.
+inline constexpr int kFullOptionRow = kOptionRow + 4;
+inline constexpr int kRestRow = 2;  // of doing nothing: lateness of the best execution; slots used
+inline constexpr int kCounterWidth = 64;  // of the model-free rival's layers
+// The rule's weights: of lateness, rank, age, a reconfiguration's gain; and the scores of
+// reconfiguring and of doing nothing.
+inline constexpr std::array<float, 6> kFirstPrior = {4.0F, 1.0F, 0.5F, 1.0F, -2.0F, -2.5F};
+enum PriorWeight { kLateWeight, kRankWeight, kAgeWeight, kGainWeight, kChangeScore, kRestScore };
+// Lateness counts up to this: beyond, worse is not worse.
+inline constexpr float kMostLate = 4;
+
+struct JobEncoding {
+  std::vector<float> ops;  // ops x kEmbedding
+  std::array<float, kEmbedding> whole{};
+};
+
+// The LSTM's; zeros before the first decision.
+struct SymphonyMemory {
+  std::array<float, kMemory> hidden{};
+  std::array<float, kMemory> cell{};
+};
+
+// What was made of the machine.
+struct MachineEncoding {
+  std::vector<float> devices;  // devices x kEmbedding
+  std::array<float, kEmbedding> whole{};
+};
+
+class SymphonyNetwork {
+ public:
+  // Fails (invalid_input) unless the file holds all tensors of the shape its metadata tells.
+  static Result<SymphonyNetwork> load(const TensorFile& file, const std::string& path);
+  // Before any training: seeded; without `prior`, nearly even odds.
+  static TensorFile fresh(const SymphonyShape& shape, uint64_t seed);
+
+  const SymphonyShape& shape() const { return shape_; }
+
+  JobEncoding encode(const JobRows& job) const;
+  void look(const Topology& topology, const Sight& sight, MachineEncoding& made);
+
+  // Scores of the sight's actions, by their order; returns the critic's value and moves the memory
+  // on. `jobs` are those of sight.jobs; `job_of` is the place among them of the job of each of
+  // sight.ops.
+  float decide(const Sight& sight, const MachineEncoding& machine,
+               std::span<const JobEncoding* const> jobs, std::span<const int32_t> job_of,
+               SymphonyMemory& memory, std::vector<float>& scores);
+
+ private:
+  void remember(const Sight& sight, const MachineEncoding& machine,
+                std::span<const JobEncoding* const> jobs, SymphonyMemory& memory);
+  void fill_option_rows(const Sight& sight);
+  void score_executions(const Sight& sight, const MachineEncoding& machine,
+                        std::span<const JobEncoding* const> jobs, std::span<const int32_t> job_of,
+                        const float* memory, float* scores);
+  void score_reconfigurations(const Sight& sight, const MachineEncoding& machine,
+                              const float* memory, float* scores);
+  float rest_score(const Sight& sight, const float* memory) const;
+  float value(const float* memory) const;
+
+  SymphonyShape shape_;
+  GraphNetwork topology_;
+  GraphNetwork job_;
+  Dense counters_first_, counters_second_, counters_third_, device_row_;
+  Dense memory_input_, memory_hidden_;
+  Dense option_op_, option_device_, option_memory_, option_row_, option_second_, option_last_;
+  Dense change_device_, change_memory_, change_row_, change_last_;
+  Dense rest_memory_, rest_row_, rest_last_;
+  Dense value_first_, value_last_;
+  std::array<float, 6> prior_{};
+  // Workspace: a network serves one thread; copies are cheap enough.
+  std::vector<float> workspace_;
+  std::vector<float> rows_;
+  std::vector<float> option_rows_;
+  std::vector<float> lateness_;  // by option
+  std::vector<float> hidden_;
+  std::vector<float> of_ops_;
+  std::vector<float> of_devices_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_SYMPHONY_NETWORK_H_

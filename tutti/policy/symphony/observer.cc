@@ -1,0 +1,135 @@
+#include "tutti/policy/symphony/observer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "tutti/base/check.h"
+
+namespace tutti {
+namespace {
+
+SeenColumn column_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::waiting:
+      return kWaiting;
+    case Quantity::outstanding:
+      return kOutstanding;
+    default:
+      return kAmount;
+  }
+}
+
+}  // namespace
+
+Observer::Observer(const Cluster& cluster, const Topology& topology, std::vector<Counter> counters,
+                   const SymphonyShape& shape)
+    : shape_(shape), counters_(std::move(counters)), vertices_(topology.size()) {
+  for (int v = 0; v < topology.size(); ++v) resources_.push_back(topology.resource(v));
+  std::map<std::pair<int, int>, int> count;
+  for (const Counter& counter : counters_) {
+    const bool counts = counter.quantity != Quantity::other;
+    vertex_.push_back(counts ? topology.vertex_of(counter.resource) : -1);
+    const int32_t shared = cluster.resources().find(counter.resource);
+    unit_.push_back(counter.quantity == Quantity::traffic && shared >= 0
+                        ? cluster.resources()[shared].capacity
+                        : 1);
+    ++count[{vertex_.back(), column_of(counter.quantity)}];
+  }
+  for (size_t c = 0; c < counters_.size(); ++c) {
+    const int alike = count[{vertex_[c], column_of(counters_[c].quantity)}];
+    share_.push_back(1.0F / static_cast<float>(alike));
+  }
+  if (shape.knowledge != Knowledge::belief) return;
+  belief_ = std::make_unique<Belief>(cluster.machine(), counters_);
+  for (const Believed& item : belief_->resources()) {
+    const bool is_core = item.resource.kind == Resource::Kind::core;  // its device is believed too
+    believed_.push_back(is_core ? -1 : topology.vertex_of(item.resource));
+  }
+}
+
+Observation Observer::observation(const ClusterState& state) const {
+  Observation seen{.readings = state.readings};
+  seen.readings.resize(counters_.size());  // before the first interval there are none
+  if (!shape_.counter_errors) {
+    for (CounterReading& reading : seen.readings) reading.spread = 0;
+  }
+  if (shape_.launched) seen.launched = state.launched;
+  return seen;
+}
+
+// The naive ratio: what is counted over what the machine states, means over counters of one sort.
+void Observer::read_counters(const Observation& observation, Sight& sight) const {
+  for (size_t c = 0; c < counters_.size(); ++c) {
+    const CounterReading& reading = observation.readings[c];
+    if (vertex_[c] < 0 || reading.count == 0) continue;
+    float* row = &sight.seen[static_cast<size_t>(vertex_[c]) * kVertexSeen];
+    const SeenColumn column = column_of(counters_[c].quantity);
+    const auto value = static_cast<float>(reading.mean / unit_[c]);
+    row[column] += share_[c] * value;
+    if (column != kAmount) continue;
+    row[kUse] += share_[c] * value;
+    row[kSpread] += share_[c] * static_cast<float>(reading.spread / unit_[c] /
+                                                   std::sqrt(static_cast<double>(reading.count)));
+    row[kKnown] = 1;
+  }
+}
+
+void Observer::observe(const Observation& observation, std::span<const double> constants,
+                       uint64_t seed, const Truth& truth, Sight& sight) const {
+  sight.seen.assign(static_cast<size_t>(vertices_) * kVertexSeen, 0.0F);
+  switch (shape_.knowledge) {
+    case Knowledge::nothing:
+      return;
+    case Knowledge::counters:
+      sight.counters.assign(counters_.size(), 0.0F);
+      for (size_t c = 0; c < counters_.size(); ++c)
+        sight.counters[c] = static_cast<float>(observation.readings[c].mean / unit_[c]);
+      return;
+    case Knowledge::topology:
+      read_counters(observation, sight);
+      return;
+    case Knowledge::belief:
+      believe(observation, constants, seed, sight.seen.data());
+      return;
+    case Knowledge::truth:
+      TUTTI_CHECK(truth);
+      for (int v = 0; v < vertices_; ++v) {
+        float* row = &sight.seen[static_cast<size_t>(v) * kVertexSeen];
+        row[kUse] = static_cast<float>(truth(resources_[static_cast<size_t>(v)]));
+        row[kKnown] = 1;
+      }
+      return;
+  }
+}
+
+Inferred Observer::believe(const Observation& observation, std::span<const double> constants,
+                           uint64_t seed, float* seen) const {
+  TUTTI_CHECK(belief_ != nullptr);
+  Inferred inferred =
+      belief_->infer(constants, observation, {.samples = shape_.samples, .seed = seed});
+  for (size_t r = 0; r < believed_.size(); ++r) {
+    if (believed_[r] < 0) continue;
+    float* row = seen + static_cast<size_t>(believed_[r]) * kVertexSeen;
+    row[kUse] = static_cast<float>(inferred.mean[r]);
+    row[kSpread] = static_cast<float>(inferred.spread[r]);
+    row[kKnown] = 1;
+  }
+  return inferred;
+}
+
+std::vector<double> Observer::backward(const Inferred& inferred, const float* slopes,
+                                       GradientKind kind) const {
+  std::vector<double> by_mean(believed_.size(), 0.0);
+  std::vector<double> by_spread(believed_.size(), 0.0);
+  for (size_t r = 0; r < believed_.size(); ++r) {
+    if (believed_[r] < 0) continue;
+    const float* row = slopes + static_cast<size_t>(believed_[r]) * kVertexSeen;
+    by_mean[r] = row[kUse];
+    by_spread[r] = row[kSpread];
+  }
+  return belief_->backward(inferred, by_mean, by_spread, kind);
+}
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+// An Observer fills in what a Sight knows of the use of shared resources, as far as a Knowledge
+// reaches: nothing, counters, a belief from them, or the truth. It is all that the rungs of the
+// information ladder differ in.
+//
+// Immutable: any number of threads may use it.
+
+#ifndef TUTTI_POLICY_SYMPHONY_OBSERVER_H_
+#define TUTTI_POLICY_SYMPHONY_OBSERVER_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tutti/belief/belief.h"
+#include "tutti/policy/symphony/shape.h"
+#include "tutti/policy/symphony/sight.h"
+
+namespace tutti {
+
+// The use of a resource as a simulator knows it.
+using Truth = std::function<double(const Resource& resource)>;
+
+class Observer {
+ public:
+  Observer(const Cluster& cluster, const Topology& topology, std::vector<Counter> counters,
+           const SymphonyShape& shape);
+
+  const std::vector<Counter>& counters() const { return counters_; }
+  // None unless the knowledge is a belief.
+  const Belief* belief() const { return belief_.get(); }
+
+  // What counters and launches say at this moment, as a belief wants it.
+  Observation observation(const ClusterState& state) const;
+
+  // Fills in `seen` and `counters`. `constants` are the belief's, raw; `truth` is asked only if the
+  // knowledge is the truth.
+  void observe(const Observation& observation, std::span<const double> constants, uint64_t seed,
+               const Truth& truth, Sight& sight) const;
+
+  // The columns use and spread of `seen` from a belief. Requires one.
+  Inferred believe(const Observation& observation, std::span<const double> constants, uint64_t seed,
+                   float* seen) const;
+  // From slopes of a loss by `seen` (V x kVertexSeen) to slopes by the belief's constants.
+  std::vector<double> backward(const Inferred& inferred, const float* slopes,
+                               GradientKind kind) const;
+
+ private:
+  void read_counters(const Observation& observation, Sight& sight) const;
+
+  SymphonyShape shape_;
+  std::vector<Counter> counters_;
+  std::vector<int> vertex_;   // by counter; -1: about nothing here
+  std::vector<double> unit_;  // by counter
+  std::vector<float> share_;  // by counter: what it counts for among those of its vertex and kind
+  int vertices_ = 0;
+  std::vector<Resource> resources_;  // by vertex
+  std::unique_ptr<Belief> belief_;
+  std::vector<int> believed_;  // by resource of the belief: its vertex; -1: none
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_SYMPHONY_OBSERVER_H_

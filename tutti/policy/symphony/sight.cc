@@ -1,0 +1,252 @@
+#include "tutti/policy/symphony/sight.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tutti/base/check.h"
+
+namespace tutti {
+namespace {
+
+// More ready ops than this are not looked at: the oldest jobs' come first.
+constexpr size_t kMostOps = 48;
+constexpr int kNotAsked = -2;
+// What is overdue is taken to be done after this share of its run time.
+constexpr double kOverdueShare = 0.1;
+
+float log_ratio(double ratio) {
+  return static_cast<float>(std::log(std::max(ratio, 1e-3)));
+}
+float log_more(double amount) {
+  return static_cast<float>(std::log1p(std::max(amount, 0.0)));
+}
+
+}  // namespace
+
+SightMaker::SightMaker(const Cluster& cluster, const Topology& topology)
+    : cluster_(cluster),
+      topology_(topology),
+      own_now_(static_cast<size_t>(topology.size()), 0.0F),
+      own_before_(own_now_) {}
+
+const JobRows& SightMaker::rows(const JobStatus& job) {
+  const auto found = rows_.find(job.id);
+  if (found != rows_.end()) return found->second;
+  return rows_.emplace(job.id, rows_of(cluster_, *job.job)).first->second;
+}
+
+void SightMaker::make(const ClusterState& state, bool always_work, Sight& sight) {
+  if (state.epoch != epoch_) {
+    epoch_ = state.epoch;
+    own_before_ = own_now_;  // as it was after the last decision
+    std::erase_if(rows_, [&](const auto& item) { return state.jobs[item.first.index] == nullptr; });
+  }
+  sight = {};
+  free_slots_.assign(state.pending.size() * static_cast<size_t>(topology_.devices()), kNotAsked);
+  look_at_devices(state, sight);
+  double age = 0;
+  int ready = 0;
+  for (const JobId id : state.in_system) {
+    const JobStatus& job = state.job(id);
+    sight.jobs.push_back(id.index);
+    age += log_more(static_cast<double>((state.now - job.arrival).count()) /
+                    rows(job).critical_path_ns);
+    ready += static_cast<int>(job.ready.size());
+    for (const OpId op : job.ready) {
+      if (sight.ops.size() < kMostOps) add_options(state, job, op, sight);
+    }
+  }
+  add_reconfigurations(state, sight);
+  const bool idle = state.busy_slots == 0;
+  sight.may_rest = sight.actions.empty() || (!idle && !always_work);
+  if (sight.may_rest) sight.actions.push_back(Action::nothing());
+  TUTTI_CHECK(!idle || sight.actions[0].kind != Action::Kind::no_op);
+  const auto jobs = static_cast<double>(std::max<size_t>(1, sight.jobs.size()));
+  const auto options = static_cast<float>(std::max<size_t>(1, sight.options.size()));
+  sight.overall = {log_more(static_cast<double>(sight.jobs.size())) / 3, log_more(ready) / 4,
+                   static_cast<float>(state.busy_slots) / static_cast<float>(state.slots.size()),
+                   static_cast<float>(age / jobs) / 2,
+                   static_cast<float>(sight.executions.size()) / options};
+}
+
+// What runs where, and what it draws.
+void SightMaker::look_at_devices(const ClusterState& state, Sight& sight) {
+  const Machine& machine = cluster_.machine();
+  drawn_.assign(static_cast<size_t>(cluster_.resources().size()), 0.0);
+  remaining_.assign(state.slots.size(), 0.0);
+  first_free_.clear();
+  const auto vertices = static_cast<size_t>(topology_.size());
+  sight.status.assign(vertices * kVertexStatus, 0.0F);
+  for (const DeviceId device : machine.devices()) {
+    const Device& item = machine.device(device);
+    int busy = 0;
+    int changing = 0;
+    double first = 1e18;
+    for (int s = 0; s < item.slots; ++s) {
+      const int32_t slot = cluster_.first_slot(device) + s;
+      const SlotStatus& status = state.slots[slot];
+      double& left = remaining_[slot];
+      double whole = 0;
+      if (status.phase == SlotStatus::Phase::busy) {
+        const JobStatus& job = state.job(status.job);
+        whole = static_cast<double>(job.job->costs().run_time(status.op, device).count());
+        for (const Draw& draw : cluster_.draws(job.job->kind(status.op), slot)) {
+          drawn_[draw.resource] += draw.amount / cluster_.resources()[draw.resource].capacity;
+        }
+        ++busy;
+      } else if (status.phase == SlotStatus::Phase::reconfiguring) {
+        whole = static_cast<double>(item.reconfiguration_time.count());
+        ++changing;
+      }
+      const auto passed = static_cast<double>((state.now - status.since).count());
+      if (whole > 0) left = std::max(whole - passed, kOverdueShare * whole);
+      first = std::min(first, left);
+    }
+    first_free_.push_back(first);
+    float* row = &sight.status[static_cast<size_t>(device.index) * kVertexStatus];
+    row[0] = static_cast<float>(busy) / static_cast<float>(item.slots);
+    row[2] = static_cast<float>(changing) / static_cast<float>(item.slots);
+    row[3] = first > 0 ? log_of_time(first) : 0;
+  }
+  sight.own.assign(vertices, 0.0F);
+  for (int32_t r = 0; r < cluster_.resources().size(); ++r) {
+    const Topology::Part& part = topology_.part_of(r);
+    const double capacity = cluster_.resources()[r].capacity;
+    sight.own[static_cast<size_t>(part.vertex)] +=
+        static_cast<float>(drawn_[r] * capacity * part.share_of_one);
+  }
+  for (size_t v = 0; v < vertices; ++v)
+    sight.status[v * kVertexStatus + 1] = std::min(sight.own[v], 3.0F);
+  own_now_ = sight.own;
+  sight.own_before = own_before_;
+}
+
+int SightMaker::free_slot(const ClusterState& state, DeviceId device, OpKindId kind) {
+  int& slot = free_slots_[static_cast<size_t>(kind.index) * first_free_.size() +
+                          static_cast<size_t>(device.index)];
+  if (slot == kNotAsked) slot = state.free_slot(device, kind);
+  return slot;
+}
+
+// Until the device could take an op of that kind.
+double SightMaker::wait_ns(const ClusterState& state, DeviceId device, OpKindId kind,
+                           int slot) const {
+  if (slot >= 0) return 0;
+  const Device& item = cluster_.machine().device(device);
+  if (item.contexts == 0) return first_free_[device.index];
+  double least = 1e18;
+  for (int context = 0; context < item.contexts; ++context) {
+    const int32_t at = cluster_.first_slot(device) + context;
+    const double change = state.slots[at].configured == kind
+                              ? 0
+                              : static_cast<double>(item.reconfiguration_time.count());
+    least = std::min(least, remaining_[at] + change);
+  }
+  return least;
+}
+
+void SightMaker::add_options(const ClusterState& state, const JobStatus& job, OpId op,
+                             Sight& sight) {
+  const OpKindId kind = job.job->kind(op);
+  const auto devices = job.job->devices_for(op);
+  if (std::none_of(devices.begin(), devices.end(),
+                   [&](DeviceId device) { return free_slot(state, device, kind) >= 0; })) {
+    return;
+  }
+  const JobRows& rows_of_job = rows(job);
+  const auto least = static_cast<double>(job.job->least_run_time(op).count());
+  const auto place = static_cast<int32_t>(sight.ops.size());
+  sight.ops.push_back({job.id.index, op.index});
+  for (const DeviceId device : devices) {
+    const int slot = free_slot(state, device, kind);
+    const double wait = wait_ns(state, device, kind, slot) / least;
+    const auto fetch = static_cast<double>(state.fetch_time(job, op, device).count()) / least;
+    const auto run = static_cast<double>(job.job->costs().run_time(op, device).count()) / least;
+    Sight::Option option{.op = place,
+                         .device = device.index,
+                         .before = static_cast<float>(wait + fetch),
+                         .run = static_cast<float>(std::max(run, 1.0)),
+                         .first_draw = static_cast<int32_t>(sight.draws.size())};
+    for (const Draw& draw : cluster_.draws(kind, cluster_.first_slot(device) + std::max(slot, 0))) {
+      const Topology::Part& part = topology_.part_of(draw.resource);
+      const double capacity = cluster_.resources()[draw.resource].capacity;
+      // In a slot that is taken now, the op will stand instead of what is there.
+      const double beside = slot >= 0 ? drawn_[draw.resource] : 0;
+      option.crowd_own =
+          std::max(option.crowd_own, static_cast<float>(beside + draw.amount / capacity));
+      sight.draws.push_back({part.vertex, static_cast<float>(draw.amount * part.share_of_one)});
+    }
+    option.end_draw = static_cast<int32_t>(sight.draws.size());
+    if (slot >= 0) {
+      sight.executions.push_back(static_cast<int32_t>(sight.options.size()));
+      sight.actions.push_back(Action::execute(job.id, op, device));
+    }
+    sight.options.push_back(option);
+    const float row[kOptionRow] = {
+        log_ratio(run),
+        log_more(fetch),
+        log_more(wait),
+        static_cast<float>(rows_of_job.rank_ns[op.index] / rows_of_job.critical_path_ns),
+        log_of_time(least),
+        log_of_time(rows_of_job.rank_ns[op.index]),
+        static_cast<float>(job.left) / static_cast<float>(rows_of_job.ops),
+        log_more(static_cast<double>((state.now - job.arrival).count()) /
+                 rows_of_job.critical_path_ns) /
+            2,
+        slot >= 0 ? 1.0F : 0.0F,
+    };
+    sight.option_rows.insert(sight.option_rows.end(), row, row + kOptionRow);
+  }
+}
+
+// How much quicker an op of that kind would be there than on the best of the other devices: by the
+// first such op that waits.
+double SightMaker::gain(const ClusterState& state, DeviceId device, OpKindId kind) const {
+  for (const JobId id : state.in_system) {
+    const JobStatus& job = state.job(id);
+    for (const OpId op : job.job->graph().ops()) {
+      const OpStatus::Phase phase = job.ops[op.index].phase;
+      if (job.job->kind(op) != kind ||
+          (phase != OpStatus::Phase::ready && phase != OpStatus::Phase::waiting)) {
+        continue;
+      }
+      double here = 1;
+      double elsewhere = 1e18;
+      for (const DeviceId other : job.job->devices_for(op)) {
+        const auto run = static_cast<double>(job.job->costs().run_time(op, other).count());
+        if (other == device) {
+          here = std::max(run, 1.0);
+        } else {
+          elsewhere = std::min(elsewhere, run);
+        }
+      }
+      return std::clamp(std::log(elsewhere / here), -5.0, 5.0);
+    }
+  }
+  return 0;
+}
+
+void SightMaker::add_reconfigurations(const ClusterState& state, Sight& sight) {
+  if (!cluster_.has_contexts()) return;
+  for (const DeviceId device : cluster_.machine().devices()) {
+    const Device& item = cluster_.machine().device(device);
+    for (int context = 0; context < item.contexts; ++context) {
+      for (int32_t k = 0; k < static_cast<int32_t>(state.pending.size()); ++k) {
+        const Action action = Action::reconfigure(device, context, OpKindId{k});
+        const SlotStatus& slot = state.slot(device, context);
+        if (slot.phase != SlotStatus::Phase::idle || state.pending[k] == 0) continue;
+        if (!check_action(state, action)) continue;
+        const int32_t losers = slot.configured.valid() ? state.pending[slot.configured.index] : 0;
+        const float row[kReconfigureRow] = {
+            log_more(state.pending[k]) / 2, static_cast<float>(gain(state, device, OpKindId{k})),
+            log_of_time(static_cast<double>(item.reconfiguration_time.count())),
+            log_more(losers) / 2};
+        sight.reconfigured.push_back(device.index);
+        sight.reconfigure_rows.insert(sight.reconfigure_rows.end(), row, row + kReconfigureRow);
+        sight.actions.push_back(action);
+      }
+    }
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,117 @@
+// A Sight is all that Symphony's network looks at in one decision, as plain numbers: what each part
+// of the machine is doing, the ready ops with the devices they could go to, and the actions among
+// which to choose. Training keeps sights and needs no cluster any more.
+//
+// Sizes: V vertices of the topology, and whatever the moment has of jobs, ops, options and actions.
+
+#ifndef TUTTI_POLICY_SYMPHONY_SIGHT_H_
+#define TUTTI_POLICY_SYMPHONY_SIGHT_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "tutti/plan/dispatch.h"
+#include "tutti/policy/symphony/job_rows.h"
+#include "tutti/policy/symphony/topology.h"
+
+namespace tutti {
+
+// Of a vertex: share of its slots in use, what running ops draw of it, share of its slots that are
+// being reconfigured, how long until a slot is free.
+inline constexpr int kVertexStatus = 4;
+// Of a vertex: use, how sure that is, whether anything is known; and what counters say: amount,
+// waiting, outstanding requests.
+inline constexpr int kVertexSeen = 6;
+enum SeenColumn { kUse, kSpread, kKnown, kAmount, kWaiting, kOutstanding };
+// Of the moment: jobs, ready ops, slots in use, age of jobs, share of options that are free.
+inline constexpr int kOverall = 5;
+// Of an option: run, fetch and waiting time over the op's least run time (logarithms), its rank in
+// its job, its least run time, what is behind it, what is left of its job, the job's age, whether
+// it can be launched now.
+inline constexpr int kOptionRow = 9;
+enum OptionColumn { kRankColumn = 3, kAgeColumn = 7, kFreeColumn = 8 };
+// Of a reconfiguration: how many ops wait for it, what they gain, how long it takes, how many wait
+// for what the context is now.
+inline constexpr int kReconfigureRow = 4;
+enum ReconfigureColumn { kGainColumn = 1 };
+
+struct Sight {
+  std::vector<float> status;      // V x kVertexStatus
+  std::vector<float> seen;        // V x kVertexSeen; see Observer
+  std::vector<float> own;         // V: what running ops draw, as a share
+  std::vector<float> own_before;  // V: the same while the counters were read
+  std::vector<float> counters;    // in a list, for Knowledge::counters
+  std::vector<float> overall;     // kOverall
+
+  struct Op {
+    int32_t job = 0;  // JobId
+    int32_t op = 0;
+  };
+  std::vector<int32_t> jobs;  // JobIds in the system
+  std::vector<Op> ops;        // ready ones, with a device that is free
+
+  // Every op with every device that may run it, busy ones too: an op may be worth keeping for one.
+  struct Option {
+    int32_t op = 0;  // in `ops`
+    int32_t device = 0;
+    float crowd_own = 0;  // the largest share of a resource that would then be drawn, by own ops
+    // Waiting and fetching, and running alone, over the op's least run time.
+    float before = 0;
+    float run = 1;
+    int32_t first_draw = 0;  // in `draws`
+    int32_t end_draw = 0;
+  };
+  std::vector<Option> options;
+  std::vector<float> option_rows;  // options x kOptionRow
+  struct VertexDraw {
+    int32_t vertex = 0;
+    float share = 0;
+  };
+  std::vector<VertexDraw> draws;
+
+  std::vector<int32_t> reconfigured;    // device of each reconfiguration
+  std::vector<float> reconfigure_rows;  // reconfigurations x kReconfigureRow
+
+  // The actions in order: options that are free (their places in `options`), reconfigurations, and
+  // nothing if that is allowed.
+  std::vector<int32_t> executions;
+  std::vector<Action> actions;
+  bool may_rest = false;
+};
+
+// Makes sights of one run. Not for several threads at once.
+class SightMaker {
+ public:
+  SightMaker(const Cluster& cluster, const Topology& topology);
+
+  // Fills in all but `seen` and `counters`. With `always_work`, nothing is an action only where
+  // there is no other. Requires can_act(state).
+  void make(const ClusterState& state, bool always_work, Sight& sight);
+
+  const JobRows& rows(const JobStatus& job);
+
+ private:
+  void look_at_devices(const ClusterState& state, Sight& sight);
+  void add_options(const ClusterState& state, const JobStatus& job, OpId op, Sight& sight);
+  void add_reconfigurations(const ClusterState& state, Sight& sight);
+  double gain(const ClusterState& state, DeviceId device, OpKindId kind) const;
+  int free_slot(const ClusterState& state, DeviceId device, OpKindId kind);
+  double wait_ns(const ClusterState& state, DeviceId device, OpKindId kind, int slot) const;
+
+  const Cluster& cluster_;
+  const Topology& topology_;
+  std::map<JobId, JobRows> rows_;
+  std::vector<double> drawn_;       // by shared resource, by own running ops: shares
+  std::vector<double> remaining_;   // by slot: ns until its op should end; 0: idle
+  std::vector<double> first_free_;  // by device: the least of them
+  std::vector<int> free_slots_;     // by kind and device; kNotAsked: not asked yet
+  int64_t epoch_ = -1;
+  std::vector<float> own_now_;
+  std::vector<float> own_before_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_SYMPHONY_SIGHT_H_

@@ -1,0 +1,173 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tutti/graph/make/job.h"
+#include "tutti/plan/cluster_ledger.h"
+#include "tutti/plan/job_study.h"
+#include "tutti/policy/symphony/dispatcher.h"
+#include "tutti/policy/symphony/model.h"
+
+namespace tutti {
+namespace {
+
+// A cluster in which three jobs have come, and nothing runs.
+struct Moment {
+  Cluster cluster = job_study_cluster();
+  ClusterLedger ledger{cluster};
+
+  Moment() {
+    for (Graph& graph : make_jobs(JobSet::train, 3, 1)) {
+      auto job = cluster.add_job(std::move(graph));
+      EXPECT_TRUE(job) << job.error().message;
+      ledger.admit(*job);
+    }
+    ledger.begin_epoch();
+  }
+  const ClusterState& state() const { return ledger.state(); }
+
+  std::shared_ptr<const SymphonyModel> model(const SymphonyShape& shape) const {
+    auto loaded =
+        SymphonyModel::load(SymphonyModel::fresh(shape, cluster, {}, 1), "fresh", cluster, {});
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return *loaded;
+  }
+};
+
+bool contains(const std::vector<Action>& actions, const Action& action) {
+  return std::find(actions.begin(), actions.end(), action) != actions.end();
+}
+
+TEST(Sight, OffersExactlyWhatIsLegalWhileThingsRunAndEnd) {
+  Moment moment;
+  const Topology topology(moment.cluster);
+  SightMaker maker(moment.cluster, topology);
+  Sight sight;
+  std::vector<Action> legal;
+  Rng rng(3);
+  for (int step = 0; step < 60 && can_act(moment.state()); ++step) {
+    maker.make(moment.state(), /*always_work=*/false, sight);
+    legal_actions(moment.state(), legal);
+    EXPECT_EQ(sight.actions.size(), legal.size());
+    for (const Action& action : legal) EXPECT_TRUE(contains(sight.actions, action));
+    const Action action = sight.actions[rng.below(sight.actions.size())];
+    if (action.kind == Action::Kind::execute) {
+      const int32_t slot = moment.ledger.launch(action);
+      moment.ledger.start(slot);
+      if (rng.uniform() < 0.5) moment.ledger.finish(slot);
+    } else if (action.kind == Action::Kind::reconfigure) {
+      moment.ledger.configured(moment.ledger.configure(action));
+    }
+  }
+}
+
+TEST(Sight, KeepsRestingForWhenNothingElseIsPossibleIfToldTo) {
+  Moment moment;
+  const Topology topology(moment.cluster);
+  SightMaker maker(moment.cluster, topology);
+  Sight sight;
+  maker.make(moment.state(), /*always_work=*/false, sight);
+  moment.ledger.launch(sight.actions[0]);
+  maker.make(moment.state(), /*always_work=*/false, sight);
+  EXPECT_TRUE(contains(sight.actions, Action::nothing()));
+  maker.make(moment.state(), /*always_work=*/true, sight);
+  EXPECT_FALSE(contains(sight.actions, Action::nothing()));
+}
+
+TEST(Topology, DevicesOfASocketAreNearerThanThoseOfTheOther) {
+  const Cluster cluster = job_study_cluster();
+  const Topology topology(cluster);
+  const auto steps = [&](const char* from, const char* to) {
+    std::vector<int> distance(static_cast<size_t>(topology.size()), -1);
+    std::vector<int> open{cluster.machine().find_device(from)->index};
+    distance[static_cast<size_t>(open[0])] = 0;
+    for (size_t i = 0; i < open.size(); ++i) {
+      for (size_t e = 0; e < topology.from().size(); ++e) {
+        if (topology.from()[e] != open[i]) continue;
+        int& next = distance[static_cast<size_t>(topology.to()[e])];
+        if (next >= 0) continue;
+        next = distance[static_cast<size_t>(open[i])] + 1;
+        open.push_back(topology.to()[e]);
+      }
+    }
+    return distance[static_cast<size_t>(cluster.machine().find_device(to)->index)];
+  };
+  EXPECT_GT(steps("gpu0", "fpga0"), 0);
+  EXPECT_GT(steps("gpu0", "gpu1"), steps("gpu0", "fpga0"));
+}
+
+// The rule alone: the best score is that of an op where it ends first.
+TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
+  const Moment moment;
+  SymphonyMind mind(moment.model({.knowledge = Knowledge::nothing}), {});
+  const Consideration& considered = mind.consider(moment.state());
+  const Action best = considered.sight.actions[SymphonyMind::best(considered.scores)];
+  ASSERT_EQ(best.kind, Action::Kind::execute);
+  const JobStatus& job = moment.state().job(best.job);
+  const auto takes = [&](DeviceId device) {
+    return moment.state().fetch_time(job, best.op, device) +
+           job.job->costs().run_time(best.op, device);
+  };
+  for (const DeviceId device : job.job->devices_for(best.op)) {
+    if (moment.state().free_slot(device, job.job->kind(best.op)) < 0) continue;
+    EXPECT_LE(takes(best.device).count(), takes(device).count());
+  }
+}
+
+TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
+  const Moment moment;
+  const auto model = moment.model({.knowledge = Knowledge::truth});
+  const DeviceId gpu = *moment.cluster.machine().find_device("gpu0");
+  const auto score_with = [&](double use) {
+    const Truth truth = [&](const Resource& resource) {
+      return resource == resource_of(gpu) ? use : 0.0;
+    };
+    SymphonyMind mind(model, {.truth = truth});
+    const Consideration& considered = mind.consider(moment.state());
+    float best = -1e9F;
+    for (size_t i = 0; i < considered.scores.size(); ++i) {
+      if (considered.sight.actions[i].device == gpu &&
+          considered.sight.actions[i].kind == Action::Kind::execute)
+        best = std::max(best, considered.scores[i]);
+    }
+    return best;
+  };
+  EXPECT_LT(score_with(1), score_with(0) - 0.3F);
+}
+
+TEST(SymphonyMind, DrawsByTheOddsOfTheScores) {
+  const std::vector<float> scores = {0, std::log(3.0F), -1e9F};
+  Rng rng(1);
+  int second = 0;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    const auto [chosen, likelihood] = SymphonyMind::drawn(scores, rng);
+    ASSERT_LT(chosen, 2U);
+    EXPECT_NEAR(likelihood, std::log(chosen == 1 ? 0.75 : 0.25), 1e-5);
+    second += chosen == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(second) / kDraws, 0.75, 0.03);
+}
+
+TEST(SymphonyModel, IsRefusedForAnotherMachine) {
+  const Moment moment;
+  MachineSpec spec{.name = "other"};
+  spec.devices = {{.device = {.name = "cpu", .kind = "cpu"}, .uses_host_memory = true}};
+  Result<Machine> machine = Machine::build(std::move(spec));
+  ASSERT_TRUE(machine) << machine.error().message;
+  Result<Cluster> other = Cluster::make(std::move(*machine), {});
+  ASSERT_TRUE(other) << other.error().message;
+  for (const Knowledge knowledge : {Knowledge::counters, Knowledge::belief}) {
+    const TensorFile file = SymphonyModel::fresh({.knowledge = knowledge}, moment.cluster, {}, 1);
+    const auto refused = SymphonyModel::load(file, "x", *other, {});
+    ASSERT_FALSE(refused) << to_text(knowledge);
+    EXPECT_TRUE(refused.error().message.starts_with("x: ")) << refused.error().message;
+  }
+  TensorFile without = SymphonyModel::fresh({}, moment.cluster, {}, 1);
+  without.tensors.erase("memory.hidden.weight");
+  EXPECT_FALSE(SymphonyModel::load(without, "x", moment.cluster, {}));
+}
+
+}  // namespace
+}  // namespace tutti

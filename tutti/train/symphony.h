@@ -1,0 +1,92 @@
+// Training of Symphony's policy in simulated clusters: rounds of episodes, then steps of the
+// learner on what they were worth.
+//
+// Two ways to say how much better than expected a decision was. By a critic, as published: rewards
+// of the next decisions and the critic's value of where they led, less its value of where they
+// began. Or paired: several episodes of one scenario, with the same arrivals and luck; what came
+// after a decision, less the mean of what came after that time in the others (an input-dependent
+// baseline: Mao et al., Variance Reduction for Reinforcement Learning in Input-Driven Environments,
+// ICLR 2019).
+//
+// Everything that an update does follows from the settings, its number and the state, so training
+// that was stopped goes on as if it had not been.
+
+#ifndef TUTTI_TRAIN_SYMPHONY_H_
+#define TUTTI_TRAIN_SYMPHONY_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tutti/train/doppler.h"
+#include "tutti/train/symphony_world.h"
+
+namespace tutti {
+
+struct SymphonySettings {
+  enum class Advantage : uint8_t { critic, paired };
+
+  Advantage advantage = Advantage::paired;
+  int64_t episodes = 0;  // of all updates
+  int scenarios = 4;     // of an update
+  int rollouts = 6;      // episodes of each scenario; paired wants at least two
+  PlaySettings play{};
+  double horizon = 4;        // paired: what comes later counts less; in mean critical paths
+  double value_scale = 0.1;  // rewards are multiplied by it before the critic sees them
+  int passage = 24;          // decisions that slopes go back through
+  int repeats = 2;           // steps on the same episodes
+  Ramp learning_rate{1e-3, 2e-4};
+  Ramp entropy_weight{0.01, 0.001};
+  double value_weight = 0.5;
+  double clip_norm = 1;
+  double clip_ratio = 0.2;
+  double belief_rate = 0.002;  // learning rate of the belief's constants; 0: they stay
+  GradientKind belief_gradient = GradientKind::path;
+  int check_every = 20;  // updates after which the best actions are judged, and the best model kept
+  uint64_t seed = 1;
+  int threads = 1;
+};
+
+// What an update has come to. Slow-downs are means over jobs of completion time over critical path.
+struct SymphonyReport {
+  int64_t update = 0;
+  int64_t episodes = 0;   // so far
+  int64_t decisions = 0;  // of this update
+  double slowdown = 0;    // of this update's episodes
+  double rest_share = 0;  // of decisions
+  SymphonyStepResult step{};
+  // If they were judged: the best actions' slow-down over that of the untrained rule that sees no
+  // counters, on the same scenarios; geometric mean.
+  std::optional<double> ratio{};
+};
+
+class SymphonyTrainer {
+ public:
+  // The world must outlive it. Fails (invalid_input) if the file is of another network or machine,
+  // or spoilt.
+  static Result<std::unique_ptr<SymphonyTrainer>> make(const TensorFile& start,
+                                                       const std::string& path,
+                                                       const SymphonySettings& settings,
+                                                       const SymphonyWorld& world);
+  virtual ~SymphonyTrainer() = default;
+
+  virtual bool done() const = 0;
+  virtual int64_t updates() const = 0;
+  virtual int64_t episodes() const = 0;
+  virtual std::optional<double> best_ratio() const = 0;
+  // None if it was stopped on the way. Fails (failed) if what it learned is no number. In both
+  // cases all is as before the call. Requires that it is not done.
+  virtual Result<std::optional<SymphonyReport>> update(const Stop& stop) = 0;
+  // The network whose best actions did best when they were judged; the last one before that.
+  virtual TensorFile model() const = 0;
+  virtual TensorFile checkpoint() const = 0;
+};
+
+// Advantages and worths of an update's episodes; those of one scenario stand together. For tests.
+void appraise(const SymphonySettings& settings, double critical_path_ns,
+              std::vector<Played>& played);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRAIN_SYMPHONY_H_

@@ -1,0 +1,81 @@
+#include "tutti/train/symphony_configuration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "tutti/base/check.h"
+#include "tutti/graph/make/job.h"
+#include "tutti/plan/job_study.h"
+
+namespace tutti {
+namespace {
+
+SymphonyConfiguration ours() {
+  SymphonyConfiguration made;
+  made.settings.episodes = 24'000;
+  return made;
+}
+
+SymphonyConfiguration published() {
+  SymphonyConfiguration made;
+  made.shape.samples = 256;
+  made.shape.prior = false;
+  made.shape.means = false;
+  SymphonySettings& settings = made.settings;
+  settings.advantage = SymphonySettings::Advantage::critic;
+  settings.episodes = 24'000;  // 12,000 iterations of two
+  settings.scenarios = 2;
+  settings.rollouts = 1;
+  settings.play = {.most_decisions = 20, .reward_jobs = false, .discount = 0.99};
+  settings.passage = 20;
+  settings.repeats = 1;
+  settings.learning_rate = {0.005, 0.005};
+  settings.entropy_weight = {0.01, 0.01};
+  settings.value_weight = 1;
+  settings.clip_norm = 0.5;
+  settings.clip_ratio = 0;
+  settings.belief_rate = 0.005;
+  settings.belief_gradient = GradientKind::sampling;
+  settings.check_every = 200;
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::string> symphony_configuration_names() {
+  return {"default", "as-published"};
+}
+
+Result<SymphonyConfiguration> symphony_configuration(const std::string& name) {
+  if (name == "default") return ours();
+  if (name == "as-published") return published();
+  return invalid_input(fmt::format("there is no configuration '{}'; there are {}", name,
+                                   fmt::join(symphony_configuration_names(), ", ")));
+}
+
+SymphonyStudy symphony_study(const SymphonyStudySpec& spec) {
+  SymphonyStudy study{.cluster = std::make_unique<Cluster>(job_study_cluster()), .world = {}};
+  SymphonyWorld& world = study.world;
+  world.cluster = study.cluster.get();
+  auto jobs = add_jobs(*study.cluster, make_jobs(JobSet::train, spec.jobs, 1));
+  TUTTI_CHECK(jobs.has_value());  // they are made for this cluster
+  auto checks = add_jobs(*study.cluster, make_jobs(JobSet::validation, spec.check_jobs, 1));
+  TUTTI_CHECK(checks.has_value());
+  world.jobs = std::move(*jobs);
+  world.check_jobs = std::move(*checks);
+  world.options.truth = {.link = 0.9, .switched = 0.75, .memory = 0.85, .cache = 0.9, .root = 0.9};
+  world.options.counters = usual_counters(study.cluster->machine());
+  world.options.readings = spec.readings;
+  // Tenants come soon and stay about as long as an episode lasts.
+  world.unknown_load = {.share = spec.unknown_load,
+                        .mean_on = std::chrono::milliseconds(100),
+                        .mean_off = std::chrono::milliseconds(20)};
+  world.loads = spec.loads;
+  world.jobs_per_episode = spec.jobs_per_episode;
+  world.most_jobs_per_s = most_jobs_per_s(*study.cluster, world.jobs);
+  return study;
+}
+
+}  // namespace tutti

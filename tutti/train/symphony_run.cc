@@ -1,0 +1,135 @@
+#include "tutti/train/symphony_run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "tutti/base/json_writer.h"
+#include "tutti/train/folder_run.h"
+
+namespace tutti {
+namespace {
+
+std::string log_line(const SymphonyReport& report, double seconds) {
+  JsonWriter json(0);
+  json.open_object().field("update", report.update).field("episodes", report.episodes);
+  json.field("seconds", seconds).field("decisions", report.decisions);
+  json.field("slowdown", report.slowdown).field("rest_share", report.rest_share);
+  json.field("loss", report.step.loss).field("value_loss", report.step.value_loss);
+  json.field("entropy", report.step.entropy).field("gradient_norm", report.step.gradient_norm);
+  json.field("belief_norm", report.step.belief_norm);
+  if (report.ratio) json.field("ratio", *report.ratio);
+  json.close_object();
+  return json.text();  // ends its line itself
+}
+
+void add_ramp(JsonWriter& json, const char* name, const Ramp& ramp) {
+  json.key(name).open_list().value(ramp.first).value(ramp.last).close_list();
+}
+
+void add_world(JsonWriter& json, const SymphonyWorld& world) {
+  json.field("machine", fmt::format("{:x}", world.cluster->machine().fingerprint()));
+  json.key("jobs").open_list();
+  for (const JobList* jobs : {&world.jobs, &world.check_jobs}) {
+    for (const auto& job : *jobs) {
+      json.value(fmt::format("{:x}-{:x}", job->graph().fingerprint(), job->costs().fingerprint()));
+    }
+  }
+  json.close_list().key("loads").open_list();
+  for (const double load : world.loads) json.value(load);
+  json.close_list().key("truth").open_list();
+  const HiddenTruth& truth = world.options.truth;
+  for (const double part : {truth.link, truth.switched, truth.memory, truth.cache, truth.root,
+                            truth.outstanding_threshold}) {
+    json.value(part);
+  }
+  json.close_list().key("unknown_load").open_list();
+  json.value(world.unknown_load.share).value(world.unknown_load.spread);
+  json.value(world.unknown_load.mean_on.count()).value(world.unknown_load.mean_off.count());
+  json.close_list().field("counters", static_cast<int64_t>(world.options.counters.size()));
+  json.field("readings", world.options.readings);
+  json.field("reading_error", world.options.reading_error).field("noise", world.options.noise);
+  json.field("reward", static_cast<int>(world.options.reward));
+  json.field("jobs_per_episode", world.jobs_per_episode);
+}
+
+std::string settings_to_text(const TensorFile& start, const SymphonySettings& settings,
+                             const SymphonyWorld& world) {
+  JsonWriter json(0);
+  json.open_object();
+  add_network(json, start);
+  json.field("advantage", static_cast<int>(settings.advantage));
+  json.field("episodes", settings.episodes).field("scenarios", settings.scenarios);
+  json.field("rollouts", settings.rollouts);
+  json.field("most_decisions", settings.play.most_decisions);
+  json.field("reward_jobs", settings.play.reward_jobs).field("discount", settings.play.discount);
+  json.field("horizon", settings.horizon).field("value_scale", settings.value_scale);
+  json.field("passage", settings.passage).field("repeats", settings.repeats);
+  add_ramp(json, "learning_rate", settings.learning_rate);
+  add_ramp(json, "entropy_weight", settings.entropy_weight);
+  json.field("value_weight", settings.value_weight).field("clip_norm", settings.clip_norm);
+  json.field("clip_ratio", settings.clip_ratio).field("belief_rate", settings.belief_rate);
+  json.field("belief_gradient", static_cast<int>(settings.belief_gradient));
+  json.field("check_every", settings.check_every);
+  json.field("seed", fmt::format("{}", settings.seed));
+  add_world(json, world);
+  json.close_object();
+  return json.text();
+}
+
+class SymphonyTraining final : public Training {
+ public:
+  SymphonyTraining(std::unique_ptr<SymphonyTrainer> trainer, const SymphonyRun& run)
+      : trainer_(std::move(trainer)), run_(run) {}
+
+  const SymphonyTrainer& trainer() const { return *trainer_; }
+  bool done() const override { return trainer_->done(); }
+  int64_t updates() const override { return trainer_->updates(); }
+  TensorFile model() const override { return trainer_->model(); }
+  TensorFile checkpoint() const override { return trainer_->checkpoint(); }
+
+  Result<std::optional<std::string>> advance(const Stop& stop,
+                                             const std::function<double()>& seconds) override {
+    const auto report = trainer_->update(stop);
+    if (!report) return report.error();
+    if (!*report) return std::optional<std::string>();
+    if (run_.on_update) run_.on_update(**report, seconds());
+    return std::optional(log_line(**report, seconds()));
+  }
+
+ private:
+  std::unique_ptr<SymphonyTrainer> trainer_;
+  const SymphonyRun& run_;
+};
+
+}  // namespace
+
+Result<SymphonyEnd> train_symphony(const TensorFile& start, const std::string& path,
+                                   const SymphonySettings& settings, const SymphonyWorld& world,
+                                   const SymphonyRun& run) {
+  std::unique_ptr<SymphonyTraining> training;
+  int64_t before = 0;
+  const MakeTraining make = [&](const TensorFile& state,
+                                const std::string& from) -> Result<Training*> {
+    auto trainer = SymphonyTrainer::make(state, from, settings, world);
+    if (!trainer) return trainer.error();
+    training = std::make_unique<SymphonyTraining>(std::move(*trainer), run);
+    before = training->updates();
+    return training.get();
+  };
+  const Result<void> ended = train_in_folder(start, path,
+                                             {.folder = run.folder,
+                                              .settings = settings_to_text(start, settings, world),
+                                              .stop = run.stop},
+                                             make);
+  if (!ended) return ended.error();
+  const SymphonyTrainer& trainer = training->trainer();
+  return SymphonyEnd{.done = trainer.done(),
+                     .updates = trainer.updates() - before,
+                     .episodes = trainer.episodes(),
+                     .best_ratio = trainer.best_ratio(),
+                     .model = model_in(run.folder)};
+}
+
+}  // namespace tutti

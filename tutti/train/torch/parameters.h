@@ -1,0 +1,49 @@
+// The parameters of a network with the memory of Adam (Kingma and Ba 2015), as they come from and
+// go to a file of tensors. Only the sources of this folder include it.
+
+#ifndef TUTTI_TRAIN_TORCH_PARAMETERS_H_
+#define TUTTI_TRAIN_TORCH_PARAMETERS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tutti/base/tensor_file.h"
+#include "tutti/train/torch/module.h"
+
+namespace tutti {
+
+// Fails (invalid_input) if the optimiser's memory is of no tensor in the file, or no memory.
+Result<void> check_moments(const TensorFile& file, const std::string& path);
+
+// Gradients go side by side, each on one thread. libtorch cannot tell its BLAS so; if that is
+// OpenBLAS, we can. Without, every product would wait for threads that are busy.
+void use_one_thread_each();
+
+class TrainedParameters {
+ public:
+  // The file's moments must be of its tensors' shapes.
+  TrainedParameters(const TensorFile& file, int64_t steps);
+
+  const Parameters& values() const { return values_; }
+  std::vector<torch::Tensor> leaves() const;  // in the order of values()
+
+  // One step downhill; gradients in the order of values(), undefined where there is none. `scales`
+  // and `rates` by parameter, or one for all.
+  void descend(const std::vector<torch::Tensor>& gradient, const std::vector<double>& scales,
+               const std::vector<double>& rates, int threads);
+
+  TensorFile model() const;
+  TensorFile checkpoint() const;
+
+ private:
+  std::map<std::string, std::string> metadata_;
+  Parameters values_;
+  Parameters first_;
+  Parameters second_;
+  int64_t steps_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_TRAIN_TORCH_PARAMETERS_H_
