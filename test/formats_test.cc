@@ -18,6 +18,7 @@
 #include "tutti/plan/file.h"
 #include "tutti/report/validation.h"
 #include "tutti/runtime/cluster/arrivals.h"
+#include "tutti/runtime/command/journal.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 
@@ -135,6 +136,14 @@ TEST(Formats, TraceExamplesAreGoodTracesOfTheFirstExample) {
     const Result<Trace> trace = read_trace(source, first.problem);
     ASSERT_TRUE(trace) << trace.error().message;
     EXPECT_EQ(check_trace(first.problem, *trace), std::vector<std::string>());
+  }
+}
+
+TEST(Formats, JournalExamplesAreJournals) {
+  for (Source& source : examples_in("journal.md")) {
+    const Result<JournalText> journal = read_journal(source);
+    ASSERT_TRUE(journal) << journal.error().message;
+    EXPECT_EQ(journal->entries.size(), 5U);
   }
 }
 

@@ -79,5 +79,111 @@ TEST_F(RunCommands, WhatCannotBeRunIsRefusedInOneSentence) {
   expect_one_sentence(simulated, "--runtime local");
 }
 
+// ---- Commands
+
+class WorkflowCommands : public Cli {
+ protected:
+  // Two programs that leave their names in a file, the second after the first.
+  std::string graph(const std::string& second = "echo two >> DIR/ledger") const {
+    std::string text = R"({"format": "tutti-graph", "schema_version": 2, "name": "w", "ops": [
+  {"name": "one", "kind": "sh", "run_time_ns": 1000,
+   "command": {"argv": ["/bin/sh", "-c", "echo one >> DIR/ledger"]}},
+  {"name": "two", "kind": "sh", "operands": ["one"], "run_time_ns": 1000,
+   "command": {"argv": ["/bin/sh", "-c", "SECOND"], "directory": "DIR"}}]})";
+    const auto replace = [&](const std::string& word, const std::string& by) {
+      for (size_t at = text.find(word); at != std::string::npos; at = text.find(word)) {
+        text.replace(at, word.size(), by);
+      }
+    };
+    replace("SECOND", second);
+    replace("DIR", path(""));
+    return write("w.json", text);
+  }
+
+  Ran run_it(const std::string& graph,
+             std::vector<std::string> flags = {"--allow-commands"}) const {
+    std::vector<std::string> all = {"run", graph, "-m", "this-host:1x1", "--policy", "heft"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return run(all);
+  }
+  std::vector<std::string> here(std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"--allow-commands", "--run-folder", path("run")});
+    return more;
+  }
+};
+
+TEST_F(WorkflowCommands, AreNeverRunUnlessAllowed) {
+  const std::string file = graph();
+  const Ran ran = run_it(file, {});
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "2 of its 2 ops are commands, programs that the file names");
+  for (const char* command : {"plan", "simulate", "explain"}) {
+    run({command, file, "-m", "this-host:1x1", "--policy", "heft"});
+  }
+  run({"compare", file, "-m", "this-host:1x1", "--policies", "heft", "--runtime", "local"});
+  run({"calibrate", file, "-m", "this-host:1x1", "-o", path("costs.toml")});
+  run({"validate", file, "-m", "this-host:1x1"});
+  EXPECT_FALSE(std::filesystem::exists(path("ledger")));
+  const Ran resumed = run_it(file, {"--resume"});
+  EXPECT_EQ(resumed.exit_code, 2) << resumed.err;
+}
+
+TEST_F(WorkflowCommands, AreRunInOrderAndNotTwice) {
+  const std::string file = graph();
+  const Ran ran = run_it(file, here());
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("heft: ran 2 of 2 commands in "), std::string::npos) << ran.out;
+  EXPECT_EQ(read_text(path("ledger")), "one\ntwo\n");
+  const Ran again = run_it(file, here());
+  EXPECT_EQ(again.exit_code, 2);
+  expect_one_sentence(again, "holds a run that was begun before; add --resume");
+  const Ran resumed = run_it(file, here({"--resume"}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("ran 0 of 2 commands"), std::string::npos) << resumed.out;
+  EXPECT_EQ(read_text(path("ledger")), "one\ntwo\n");
+}
+
+TEST_F(WorkflowCommands, SayWhatFailedAndHowToGoOn) {
+  const std::string file = graph("test -e mended || { echo broken >&2; exit 5; }");
+  const Ran ran = run_it(file, here({"--retries", "1"}));
+  EXPECT_EQ(ran.exit_code, 1);
+  expect_one_sentence(ran, "op 'two' on device 'cpu0': ended with exit code 5, after 'broken'");
+  EXPECT_NE(ran.err.find("1 of 2 ops are done, and --resume"), std::string::npos) << ran.err;
+  EXPECT_EQ(read_text(path("run/logs/1-two.2.log")), "broken\n");
+  write("mended", "");
+  const std::string trace = path("trace.json");
+  const Ran resumed = run_it(file, here({"--resume", "--json", "--trace", trace}));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("\"done_before\":1"), std::string::npos) << resumed.out;
+  EXPECT_NE(resumed.out.find("\"done_now\":1"), std::string::npos) << resumed.out;
+  const Ran judged = run({"check", file, "-m", "this-host:1x1", "--trace", trace});
+  EXPECT_EQ(judged.exit_code, 0) << judged.out << judged.err;
+}
+
+TEST_F(WorkflowCommands, AreNotCompletedWithAnotherGraph) {
+  ASSERT_EQ(run_it(graph(), here()).exit_code, 0);
+  const Ran ran = run_it(graph("echo other"), here({"--resume"}));
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "was begun with other commands");
+  const Ran online = run_it(graph(), here({"--resume", "--online"}));
+  EXPECT_EQ(online.exit_code, 2) << online.err;
+}
+
+TEST_F(WorkflowCommands, AreRunByOnlinePoliciesToo) {
+  const Ran ran = run({"run", graph(), "-m", "this-host:2x1", "--policy", "critical_path",
+                       "--online", "--allow-commands", "--run-folder", path("run")});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(read_text(path("ledger")), "one\ntwo\n");
+}
+
+TEST_F(WorkflowCommands, HaveFlagsThatMeanNothingWithoutThem) {
+  const std::string plain = write("plain.json", kGraph);
+  const Ran ran = run_it(plain, here());
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "no op of it has a command; leave out --allow-commands");
+  EXPECT_EQ(run_it(graph(), here({"--repeats", "3"})).exit_code, 2);
+  EXPECT_EQ(run_it(graph(), here({"--op-timeout", "soon"})).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace tutti

@@ -37,7 +37,7 @@ void ProblemInputs::add_rest_to(CLI::App& command) {
   command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");
   command.add_option("--constraints", constraints,
                      "Constraints file: memory, colocation, pins, forbidden pairs");
-  add_dim_flag(command, dims);
+  add_onnx_flags(command, dims, shards);
   command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
                    "WfFormat: scale run times by the clock speed of the machine they ran on");
   command.add_flag("--as-recorded", as_recorded,
@@ -128,13 +128,15 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   LoadedProblem loaded;
   Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(dims);
   if (!sizes) return sizes.error();
-  Result<Imported> imported = load_graph(
-      graph_source, {.scale_by_machine_speed = scale_by_machine_speed, .dims = std::move(*sizes)});
+  Result<Imported> imported =
+      load_graph(graph_source, {.scale_by_machine_speed = scale_by_machine_speed,
+                                .dims = std::move(*sizes),
+                                .shards = shards});
   if (!imported) return imported.error();
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
   }
-  if (const Result<void> meant = require_dims_meant(dims, graph, imported->format); !meant) {
+  if (const auto meant = require_onnx(dims, shards, graph, imported->format); !meant) {
     return meant.error();
   }
   if ((scale_by_machine_speed || as_recorded) && imported->format != "wfformat") {
@@ -180,6 +182,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     if (!read) return read.error();
     rules = std::move(*read);
   }
+  if (values_are_files && rules.memory_limits.empty()) rules.memory = false;
   if (as_recorded) pin_as_recorded(*loaded.imported, rules);
   Result<Problem> problem =
       Problem::make(loaded.imported->graph, *loaded.machine, *loaded.costs, rules);
@@ -191,11 +194,15 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   return loaded;
 }
 
-void add_dim_flag(CLI::App& command, std::vector<std::string>& dims) {
+void add_onnx_flags(CLI::App& command, std::vector<std::string>& dims, int& shards) {
   command
       .add_option("--dim", dims,
                   "ONNX: the size of an open dimension, such as batch=8; once for each")
       ->allow_extra_args(false);  // or it would take the graph's name for another
+  command
+      .add_option("--shard", shards,
+                  "ONNX: split large products with weights into that many blocks of columns")
+      ->check(CLI::Range(1, 4096));
 }
 
 Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
@@ -218,11 +225,11 @@ Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
   return sizes;
 }
 
-Result<void> require_dims_meant(const std::vector<std::string>& dims, const std::string& path,
-                                const std::string& format) {
-  if (dims.empty() || format == "onnx") return {};
-  return invalid_input(
-      fmt::format("{}: --dim is for ONNX models, and this is {}; leave it out", path, format));
+Result<void> require_onnx(const std::vector<std::string>& dims, int shards, const std::string& path,
+                          const std::string& format) {
+  if ((dims.empty() && shards == 1) || format == "onnx") return {};
+  return invalid_input(fmt::format("{}: {} is for ONNX models, and this is {}; leave it out", path,
+                                   dims.empty() ? "--shard" : "--dim", format));
 }
 
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {

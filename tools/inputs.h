@@ -39,8 +39,10 @@ struct ProblemInputs {
   std::string constraints;
   std::optional<double> noise;    // none: as the costs file says
   std::vector<std::string> dims;  // "name=size"
+  int shards = 1;
   bool scale_by_machine_speed = false;
-  bool as_recorded = false;  // pin every op to the host that the file says it ran on
+  bool values_are_files = false;  // which take no memory of devices; limits must be asked for
+  bool as_recorded = false;       // pin every op to the host that the file says it ran on
 
   void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
   // --noise, for commands in which durations are drawn.
@@ -59,14 +61,14 @@ struct ProblemInputs {
   Result<LoadedProblem> load_with(Source& graph_source, std::optional<Machine> given) const;
 };
 
-// --dim, for commands that read graphs; and what was given, as load_graph takes it. Fails on what
-// is not "name=size".
-void add_dim_flag(CLI::App& command, std::vector<std::string>& dims);
+// --dim and --shard, for commands that read graphs; and what was given for --dim, as load_graph
+// takes it. Fails on what is not "name=size".
+void add_onnx_flags(CLI::App& command, std::vector<std::string>& dims, int& shards);
 Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
     const std::vector<std::string>& dims);
-// Fails if --dim was given for a graph that has no open dimensions.
-Result<void> require_dims_meant(const std::vector<std::string>& dims, const std::string& path,
-                                const std::string& format);
+// Fails if they were given for a graph that is no ONNX model.
+Result<void> require_onnx(const std::vector<std::string>& dims, int shards, const std::string& path,
+                          const std::string& format);
 
 struct CommonOptions {
   uint64_t seed = 1;

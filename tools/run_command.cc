@@ -7,6 +7,7 @@
 
 #include "tools/beside.h"
 #include "tools/commands.h"
+#include "tools/run_commands.h"
 #include "tools/run_report.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/runtime/local/local.h"
@@ -15,16 +16,6 @@
 
 namespace tutti {
 namespace {
-
-// What happened until a run failed is worth a look.
-Error with_partial_trace(Error error, const RunArguments& arguments, const Problem& problem,
-                         const LocalRuntime& runtime) {
-  if (arguments.trace.empty() || arguments.trace == "-") return error;
-  if (runtime.partial_trace().ops.empty()) return error;
-  if (!write_trace_to(arguments.trace, problem, runtime.partial_trace())) return error;
-  error.message += fmt::format("; what had run until then is in {}", arguments.trace);
-  return error;
-}
 
 Result<Trace> run_once(const RunArguments& arguments, const Problem& problem, const Plan* plan,
                        LocalRuntime& runtime) {
@@ -68,7 +59,9 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
   for (; run < total; ++run) {
     Result<Trace> trace = run_once(arguments, problem, plan ? &*plan : nullptr, runtime);
     if (shows_progress()) fmt::print(stderr, "\r\033[K");
-    if (!trace) return with_partial_trace(trace.error(), arguments, problem, runtime);
+    if (!trace) {
+      return with_partial_trace(trace.error(), arguments.trace, problem, runtime.partial_trace());
+    }
     const auto faults = check_trace(problem, *trace, rules_for(*trace, plan ? &*plan : nullptr));
     if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
     if (run >= arguments.warm_up) runs.traces.push_back(std::move(*trace));
@@ -76,7 +69,7 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
   return runs;
 }
 
-int run_run(const RunArguments& arguments) {
+int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   if (const Result<void> good = arguments.check(); !good) return report(good.error());
   if (arguments.runtime == "starpu") return report(go_on_with_starpu());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
@@ -84,6 +77,12 @@ int run_run(const RunArguments& arguments) {
   const Problem& problem = *loaded->problem;
   if (problem.graph.size() == 0) {
     return report(invalid_input(arguments.inputs.graph + ": the graph has no ops to run"));
+  }
+  const Result<void> may_run = commands.check(problem.graph, arguments.inputs.graph);
+  if (!may_run) return report(may_run.error());
+  if (commands.allowed) {
+    return run_commands(commands, arguments.inputs, problem, arguments.source, arguments.common,
+                        arguments.trace);
   }
   Result<std::unique_ptr<LocalRuntime>> runtime =
       LocalRuntime::open(problem.machine, OpTable::standard());
@@ -106,10 +105,20 @@ void add_run_command(CLI::App& app, int& exit_code) {
       "Example: tutti run graph.json --machine this-host:2x1 --verify\n"
       "         tutti run graph.json --machine machine.toml --plan plan.json --repeats 30 --trace "
       "trace.json\n"
+      "         tutti run workflow.json --machine this-host:4x1 --allow-commands --retries 2\n"
       "         mpirun -n 4 tutti run graph.json --machine cluster.toml --runtime starpu");
   auto arguments = std::make_shared<RunArguments>();
+  auto commands = std::make_shared<CommandFlags>();
   arguments->add_to(*command);
-  command->callback([arguments, &exit_code] { exit_code = run_run(*arguments); });
+  commands->add_to(*command);
+  for (const char* name : {"--repeats", "--warm-up", "--verify", "--bulk-synchronous", "--direct",
+                           "--runtime", "--scheduler"}) {
+    command->get_option(name)->excludes("--allow-commands");  // each runs once, on the local engine
+  }
+  command->callback([arguments, commands, &exit_code] {
+    arguments->inputs.values_are_files = commands->allowed;
+    exit_code = run_run(*arguments, *commands);
+  });
 }
 
 }  // namespace tutti

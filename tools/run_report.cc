@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "tools/device_table.h"
+#include "tools/trace_output.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
 #include "tutti/base/statistics.h"
-#include "tutti/trace/file.h"
 #include "tutti/trace/stats.h"
 
 namespace tutti {
@@ -152,13 +151,6 @@ Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result)
     fingerprint.add(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   }
   return fingerprint.value();
-}
-
-Result<void> write_trace_to(const std::string& path, const Problem& problem, const Trace& trace) {
-  Result<Output> output = Output::open(path);
-  if (!output) return output.error();
-  write_trace(problem, trace, *output);
-  return output->commit();
 }
 
 int report_runs(const RunArguments& arguments, const Problem& problem, const Runs& runs,

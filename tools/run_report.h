@@ -54,8 +54,6 @@ Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result)
 int report_runs(const RunArguments& arguments, const Problem& problem, const Runs& runs,
                 const ResultOf& result);
 
-Result<void> write_trace_to(const std::string& path, const Problem& problem, const Trace& trace);
-
 }  // namespace tutti
 
 #endif  // TUTTI_TOOLS_RUN_REPORT_H_

@@ -31,6 +31,7 @@ std::span<const Harness> harnesses() {
       {"validation", fuzz_validation},
       {"http_head", fuzz_http_head},
       {"journal", fuzz_journal},
+      {"command_journal", fuzz_command_journal},
   };
   return kAll;
 }

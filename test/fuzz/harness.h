@@ -39,6 +39,7 @@ bool fuzz_training_log(const uint8_t* data, size_t size);
 bool fuzz_calibration(const uint8_t* data, size_t size);
 bool fuzz_validation(const uint8_t* data, size_t size);
 bool fuzz_arrivals(const uint8_t* data, size_t size);
+bool fuzz_command_journal(const uint8_t* data, size_t size);
 bool fuzz_model(const uint8_t* data, size_t size);
 bool fuzz_http_head(const uint8_t* data, size_t size);  // what a server is asked
 bool fuzz_journal(const uint8_t* data, size_t size);    // of a server

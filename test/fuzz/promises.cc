@@ -49,6 +49,7 @@ void expect_round_trip(const Graph& graph) {
   TUTTI_CHECK(again.has_value());
   TUTTI_CHECK(again->name() == graph.name());
   TUTTI_CHECK(again->fingerprint() == graph.fingerprint());
+  TUTTI_CHECK(again->commands_fingerprint() == graph.commands_fingerprint());
 }
 
 }  // namespace tutti::fuzz

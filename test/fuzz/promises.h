@@ -27,7 +27,7 @@ void expect_refusal(const Error& error);
 // A refusal of a problem, whose parts are each well-formed: invalid input or infeasible.
 void expect_refusal_of_problem(const Error& error);
 
-// The graph can be written, and is read back with the same name and fingerprint.
+// The graph can be written, and is read back with the same name and fingerprints.
 void expect_round_trip(const Graph& graph);
 
 }  // namespace tutti::fuzz

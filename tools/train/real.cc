@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "tools/real_runtime.h"
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/output.h"
 #include "tutti/calibrate/search_proposer.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/plan/file.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/search/auto.h"
-#include "tutti/train/folder_lock.h"
 #include "tutti/train/real_stage.h"
 
 namespace tutti {

@@ -147,14 +147,15 @@ const Document* Fields::entry(std::string_view key) {
   return ask(key);
 }
 
-void Fields::schema_version(int64_t expected) {
+void Fields::schema_version(int64_t first, int64_t last) {
   const Document* found = require("schema_version", /*has_fallback=*/false);
   if (found == nullptr) return;
-  if (found->kind != Kind::integer || found->integer != expected) {
-    fail_at(*found, fmt::format("this build of tutti reads schema_version {} of {}; convert the "
-                                "file or use another build",
-                                expected, what_));
-  }
+  if (found->kind == Kind::integer && found->integer >= first && found->integer <= last) return;
+  const std::string read = first == last ? fmt::format("schema_version {}", first)
+                                         : fmt::format("schema_version {} to {}", first, last);
+  fail_at(*found,
+          fmt::format("this build of tutti reads {} of {}; convert the file or use another build",
+                      read, what_));
 }
 
 Result<void> Fields::done() {

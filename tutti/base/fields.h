@@ -51,8 +51,9 @@ class Fields {
   const std::vector<Document>& items(std::string_view key);
   const Document* entry(std::string_view key);
 
-  // Checks `schema_version` against the one this build reads.
-  void schema_version(int64_t expected);
+  // Checks `schema_version` against the one this build reads, or all up to the last it reads.
+  void schema_version(int64_t expected) { schema_version(expected, expected); }
+  void schema_version(int64_t first, int64_t last);
 
   // Records an error of the caller's own about this object, or about a part of it.
   void fail(const std::string& sentence);

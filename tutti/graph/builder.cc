@@ -103,6 +103,7 @@ OpId GraphBuilder::add_op(const OpSpec& op) {
     graph_.attribute_begin_.resize(index + 1, static_cast<int32_t>(graph_.attributes_.size()));
     graph_.attributes_.insert(graph_.attributes_.end(), op.attributes.begin(), op.attributes.end());
   }
+  if (op.command != nullptr) graph_.commands_.emplace_back(id, *op.command);
   return id;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,9 @@ namespace {
 
 using Kind = Document::Kind;
 
+// Version 2 has commands. Graphs without are written as version 1, which older programs read.
 constexpr int64_t kSchemaVersion = 1;
+constexpr int64_t kSchemaVersionWithCommands = 2;
 
 class GraphReader {
  public:
@@ -33,7 +36,10 @@ class GraphReader {
   Result<Graph> finish(const Document& root) {
     Fields fields(root, file_, "graph");
     if (fields.text("format") != "tutti-graph") fields.fail("format must be \"tutti-graph\"");
-    fields.schema_version(kSchemaVersion);
+    fields.schema_version(kSchemaVersion, kSchemaVersionWithCommands);
+    if (has_commands_ && fields.good() && root.find("schema_version")->integer == kSchemaVersion) {
+      fields.fail("ops with commands need schema_version 2");
+    }
     builder_.set_name(fields.text("name", "graph"));
     const std::string fingerprint = fields.text("fingerprint", "");
     fields.items("inputs");
@@ -82,6 +88,8 @@ class GraphReader {
     const std::vector<GivenTime> run_times = run_times_from(fields);
     const auto transfers = transfers_from(fields, operands_.size());
     read_attributes(fields);
+    const std::optional<Command> command = command_from(fields, file_);
+    has_commands_ = has_commands_ || command.has_value();
     const OpSpec op = {
         .name = name,
         .kind = kind,
@@ -90,7 +98,8 @@ class GraphReader {
         .flops = fields.number("flops", {.fallback = 0, .most = kMostFlops}),
         .transient_bytes = fields.integer("transient_bytes", {.fallback = 0, .most = kMostBytes}),
         .run_times = run_times,
-        .attributes = attributes_};
+        .attributes = attributes_,
+        .command = command ? &*command : nullptr};
     if (auto done = fields.done(); !done) return done.error();
 
     const int32_t first_edge = builder_.edge_count();
@@ -210,6 +219,7 @@ class GraphReader {
 
   std::string file_;
   GraphBuilder builder_;
+  bool has_commands_ = false;
   NameTable names_;
   std::vector<ValueId> value_of_name_;  // invalid: read but not made yet
   std::vector<bool> is_op_;             // by name

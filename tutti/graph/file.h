@@ -10,7 +10,8 @@
 // like its op, or "op:k" if the op makes several, unless it has a name. Bytes that are not given
 // follow from shape and dtype. A given time is a number for every kind of device, or a table by
 // kind, where "*" is every kind not named; a transfer time is one entry per operand: a number,
-// null, or a table by "from>to". Foreign formats are read by graph/import.
+// null, or a table by "from>to". An op may carry the program that it stands for ("command"; such
+// files have schema_version 2). Foreign formats are read by graph/import.
 
 #ifndef TUTTI_GRAPH_FILE_H_
 #define TUTTI_GRAPH_FILE_H_

@@ -123,4 +123,37 @@ std::vector<std::vector<GivenTransfer>> transfers_from(Fields& fields, size_t op
   return transfers;
 }
 
+std::optional<Command> command_from(Fields& fields, const std::string& file) {
+  const Document* entry = fields.entry("command");
+  if (entry == nullptr) return std::nullopt;
+  Fields inner(*entry, file, "the command");
+  Command command;
+  command.argv = inner.texts("argv");
+  if (const Document* environment = inner.entry("environment")) {
+    if (environment->kind != Kind::object) {
+      inner.fail_at(*environment, "the environment of a command must be a table of texts");
+    }
+    for (size_t i = 0; i < environment->keys.size(); ++i) {
+      if (environment->items[i].kind != Kind::text) {
+        inner.fail_at(environment->items[i],
+                      fmt::format("variable '{}' must be a text; quote it", environment->keys[i]));
+      }
+      command.environment.emplace_back(environment->keys[i], environment->items[i].text);
+    }
+  }
+  command.directory = inner.text("directory", "");
+  command.input_files = inner.texts("input_files");
+  command.output_files = inner.texts("output_files");
+  const Fields::Whole time = {.fallback = 0, .most = kLongestTimeNs};
+  command.timeout = Duration(inner.integer("timeout_ns", time));
+  command.cpu_time = Duration(inner.integer("cpu_time_ns", time));
+  command.memory_bytes = inner.integer("memory_bytes", {.fallback = 0, .most = kMostBytes});
+  if (auto done = inner.done(); !done) {
+    fields.fail_with(done.error());
+  } else if (const std::string fault = fault_of(command); !fault.empty()) {
+    fields.fail_at(*entry, "its command cannot be run: " + fault);
+  }
+  return command;
+}
+
 }  // namespace tutti

@@ -4,6 +4,8 @@
 #ifndef TUTTI_GRAPH_FILE_PARTS_H_
 #define TUTTI_GRAPH_FILE_PARTS_H_
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tutti/base/fields.h"
@@ -20,6 +22,9 @@ std::vector<GivenTime> run_times_from(Fields& fields);
 
 // One list for each operand, empty where the file says null; no lists if the file gives no times.
 std::vector<std::vector<GivenTransfer>> transfers_from(Fields& fields, size_t operand_count);
+
+// "command"; none if the op has none.
+std::optional<Command> command_from(Fields& fields, const std::string& file);
 
 }  // namespace tutti
 

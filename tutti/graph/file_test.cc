@@ -99,6 +99,73 @@ TEST(GraphFile, KeepsTheFingerprintOfAGeneratedGraph) {
   EXPECT_EQ(again->fingerprint(), graph->fingerprint());
 }
 
+std::string with_command(const std::string& command, int version = 2) {
+  return fmt::format(R"({{"format": "tutti-graph", "schema_version": {},
+"ops": [{{"name": "a"}},
+{{"name": "b", "command": {}}}]}})",
+                     version, command);
+}
+
+TEST(GraphFile, KeepsCommandsAndTheirFingerprintOverARoundTrip) {
+  const std::string rich = R"({"argv": ["sort", "", "a b"], "environment": {"LC_ALL": "C"},
+      "directory": "d", "input_files": ["i"], "output_files": ["o", "p"], "timeout_ns": 1,
+      "cpu_time_ns": 2, "memory_bytes": 3})";
+  const Result<Graph> graph = parse(with_command(rich));
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->command(OpId{0}), nullptr);
+  const Command expected{.argv = {"sort", "", "a b"},
+                         .environment = {{"LC_ALL", "C"}},
+                         .directory = "d",
+                         .input_files = {"i"},
+                         .output_files = {"o", "p"},
+                         .timeout = Duration(1),
+                         .cpu_time = Duration(2),
+                         .memory_bytes = 3};
+  ASSERT_NE(graph->command(OpId{1}), nullptr);
+  EXPECT_EQ(*graph->command(OpId{1}), expected);
+  const Result<Graph> again = parse(written(*graph));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again->command(OpId{1}), expected);
+  EXPECT_EQ(again->commands_fingerprint(), graph->commands_fingerprint());
+}
+
+TEST(GraphFile, HasAFingerprintThatCommandsDoNotChange) {
+  const Result<Graph> one = parse(with_command(R"({"argv": ["one"]})"));
+  const Result<Graph> two = parse(with_command(R"({"argv": ["two"]})"));
+  const Result<Graph> none = parse(with_command("null"));
+  ASSERT_TRUE(one && two && none);
+  EXPECT_EQ(one->fingerprint(), two->fingerprint());
+  EXPECT_EQ(one->fingerprint(), none->fingerprint());
+  EXPECT_NE(one->commands_fingerprint(), two->commands_fingerprint());
+  EXPECT_NE(written(*one).find("\"schema_version\":2"), std::string::npos);
+  EXPECT_NE(written(*none).find("\"schema_version\":1"), std::string::npos);
+}
+
+TEST(GraphFile, RefusesCommandsThatNoProcessCouldBe) {
+  const struct {
+    std::string text;
+    const char* expected;
+  } cases[] = {
+      {with_command(R"({"argv": []})"), "g.json:3: its command cannot be run: it names no program"},
+      {with_command(R"({"argv": [""]})"), "it names no program"},
+      {with_command(R"({})"), "it names no program"},
+      {with_command(R"({"argv": ["a", 1]})"), "\"argv\" of the command must be a list of texts"},
+      {with_command(R"({"argv": ["a\u0000b"]})"), "a text of it holds a zero byte"},
+      {with_command(R"({"argv": ["a"], "environment": {"": "x"}})"), "has no name"},
+      {with_command(R"({"argv": ["a"], "environment": {"x": 1}})"), "must be a text; quote it"},
+      {with_command(R"({"argv": ["a"], "input_files": [""]})"), "a file of it has no name"},
+      {with_command(R"({"argv": ["a"], "shell": true})"), "the command has no key \"shell\""},
+      {with_command(R"(["a"])"), "g.json:3: "},
+      {with_command(R"({"argv": ["a"]})", 1), "ops with commands need schema_version 2"},
+      {with_command(R"({"argv": ["a"]})", 3), "reads schema_version 1 to 2 of graph"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const Result<Graph> graph = parse(text);
+    ASSERT_FALSE(graph) << text;
+    EXPECT_NE(graph.error().message.find(expected), std::string::npos) << graph.error().message;
+  }
+}
+
 TEST(GraphFile, ReadsOpsInAnyOrder) {
   const Result<Graph> graph = parse(with_ops(R"({"name": "c", "operands": ["b", "a:1", "x"]},
       {"name": "b", "operands": ["a:0"]}, {"name": "a", "outputs": [{}, {}]})"));
@@ -151,8 +218,8 @@ TEST(GraphFile, RefusesHostileInputWithOneSentence) {
       {"[]", "must be a table"},
       {"{}", "needs the key \"format\""},
       {"{\"format\": \"tutti-plan\", \"ops\": []}", "format must be \"tutti-graph\""},
-      {"{\"format\": \"tutti-graph\", \"schema_version\": 2, \"ops\": []}",
-       "reads schema_version 1"},
+      {"{\"format\": \"tutti-graph\", \"schema_version\": 3, \"ops\": []}",
+       "reads schema_version 1 to 2"},
       {"{\"format\": \"tutti-graph\", \"schema_version\": 1}", "needs a list \"ops\""},
       {"{\"format\": \"tutti-graph\", \"schema_version\": 1, \"ops\": {}}", "needs a list \"ops\""},
       {"{\"format\": \"tutti-graph\", \"schema_version\": 1, \"ops\": [], \"opps\": 1}",

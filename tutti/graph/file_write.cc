@@ -125,6 +125,29 @@ void write_outputs(JsonWriter& json, const Graph& graph, OpId op) {
   json.close_list();
 }
 
+void write_command(JsonWriter& json, const Command& command) {
+  const auto write_texts = [&](const char* key, const std::vector<std::string>& texts) {
+    if (texts.empty()) return;
+    json.key(key).open_list();
+    for (const std::string& text : texts) json.value(text);
+    json.close_list();
+  };
+  json.key("command").open_object();
+  write_texts("argv", command.argv);
+  if (!command.environment.empty()) {
+    json.key("environment").open_object();
+    for (const auto& [name, text] : command.environment) json.field(name, text);
+    json.close_object();
+  }
+  if (!command.directory.empty()) json.field("directory", command.directory);
+  write_texts("input_files", command.input_files);
+  write_texts("output_files", command.output_files);
+  if (command.timeout.count() != 0) json.field("timeout_ns", command.timeout);
+  if (command.cpu_time.count() != 0) json.field("cpu_time_ns", command.cpu_time);
+  if (command.memory_bytes != 0) json.field("memory_bytes", command.memory_bytes);
+  json.close_object();
+}
+
 void write_op(JsonWriter& json, const Graph& graph, OpId op, const std::vector<Column>& run_times,
               const std::vector<Column>& transfers) {
   json.open_object().field("name", graph.op_name(op)).field("kind", graph.op_kind_name(op));
@@ -154,6 +177,7 @@ void write_op(JsonWriter& json, const Graph& graph, OpId op, const std::vector<C
     for (const auto& [key, text] : attributes) json.field(key, text);
     json.close_object();
   }
+  if (const Command* command = graph.command(op)) write_command(json, *command);
   json.close_object();
 }
 
@@ -164,7 +188,9 @@ void write_graph(const Graph& graph, Output& output) {
   const auto pass_on = [&](size_t when_longer_than) {
     if (json.text().size() > when_longer_than) output.write(json.take());
   };
-  json.open_object().field("format", "tutti-graph").field("schema_version", 1);
+  json.open_object()
+      .field("format", "tutti-graph")
+      .field("schema_version", graph.command_count() == 0 ? 1 : 2);
   json.field("name", graph.name()).field("fingerprint", fingerprint_text(graph.fingerprint()));
   json.key("inputs").open_list();
   for (const ValueId value : graph.values()) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tutti/base/check.h"
+#include "tutti/base/fingerprint.h"
 
 namespace tutti {
 namespace {
@@ -48,6 +49,37 @@ std::vector<std::pair<std::string_view, std::string_view>> Graph::attributes(OpI
     found.emplace_back(attributes_[i].first, attributes_[i].second);
   }
   return found;
+}
+
+const Command* Graph::command(OpId op) const {
+  const auto found = std::lower_bound(
+      commands_.begin(), commands_.end(), op,
+      [](const std::pair<OpId, Command>& entry, OpId wanted) { return entry.first < wanted; });
+  return found != commands_.end() && found->first == op ? &found->second : nullptr;
+}
+
+uint64_t Graph::commands_fingerprint() const {
+  Fingerprint print;
+  const auto add_all = [&](const std::vector<std::string>& texts) {
+    print.add(static_cast<uint64_t>(texts.size()));
+    for (const std::string& text : texts) print.add(std::string_view(text));
+  };
+  for (const auto& [op, command] : commands_) {
+    print.add(op_name(op));
+    add_all(command.argv);
+    print.add(static_cast<uint64_t>(command.environment.size()));
+    for (const auto& [name, text] : command.environment) {
+      print.add(std::string_view(name));
+      print.add(std::string_view(text));
+    }
+    print.add(std::string_view(command.directory));
+    add_all(command.input_files);
+    add_all(command.output_files);
+    print.add(static_cast<int64_t>(command.timeout.count()));
+    print.add(static_cast<int64_t>(command.cpu_time.count()));
+    print.add(command.memory_bytes);
+  }
+  return print.value();
 }
 
 std::span<const int64_t> Graph::shape(ValueId value) const {

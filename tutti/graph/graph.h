@@ -21,6 +21,7 @@
 #include "tutti/base/id.h"
 #include "tutti/base/result.h"
 #include "tutti/base/time.h"
+#include "tutti/graph/command.h"
 
 namespace tutti {
 
@@ -74,6 +75,7 @@ struct OpSpec {
   std::span<const GivenTime> run_times{};
   // (key, value) pairs, kept in order.
   std::span<const std::pair<std::string, std::string>> attributes{};
+  const Command* command = nullptr;
 };
 
 class Graph {
@@ -97,6 +99,12 @@ class Graph {
     return transient_bytes_.empty() ? 0 : transient_bytes_[op.index];
   }
   std::vector<std::pair<std::string_view, std::string_view>> attributes(OpId op) const;
+
+  // The program that the op stands for; null: none is named.
+  const Command* command(OpId op) const;
+  int32_t command_count() const { return static_cast<int32_t>(commands_.size()); }
+  // Digest of all commands, which the graph's fingerprint leaves out: plans do not depend on them.
+  uint64_t commands_fingerprint() const;
 
   // In the order the op reads them; edges(op) are the same operands as ids.
   std::span<const ValueId> operands(OpId op) const {
@@ -194,6 +202,7 @@ class Graph {
   std::vector<int32_t> attribute_begin_;
   std::vector<std::pair<std::string, std::string>> attributes_;
   std::vector<RunTimeColumn> run_times_;
+  std::vector<std::pair<OpId, Command>> commands_;  // by ascending op
   // By edge.
   std::vector<ValueId> operands_;
   std::vector<OpId> edge_to_;

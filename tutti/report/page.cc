@@ -219,7 +219,10 @@ void write_stats(const Machine& machine, const TraceStats& stats, JsonWriter& js
     json.field("waiting_for_ops", device.waiting_for_ops);
     json.field("waiting_for_memory", device.waiting_for_memory);
     json.field("finished", device.finished);
-    json.field("peak_memory_bytes", stats.peak_memory_bytes[machine.memory_of(id).index]);
+    // Where values are in no memory, none is used.
+    json.field("peak_memory_bytes", stats.peak_memory_bytes.empty()
+                                        ? 0
+                                        : stats.peak_memory_bytes[machine.memory_of(id).index]);
     json.close_object();
   }
   json.close_list().key("channels").open_list();

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "tutti/base/document.h"
 #include "tutti/base/fields.h"
+#include "tutti/base/json_lines.h"
 
 namespace tutti {
 namespace {
@@ -16,46 +16,6 @@ constexpr int64_t kMostCount = int64_t{1} << 53;  // the page's numbers are exac
 constexpr double kMostSeconds = 1e12;
 constexpr double kLargestFigure = 1e15;
 constexpr int kMostStages = 1000;
-
-struct Line {
-  std::string text{};
-  int number = 0;
-  bool whole = false;  // it ends in a new line
-};
-
-// The next line, or one without text and end where there is none. Fails on one that is too long.
-Result<Line> next_line(Source& source) {
-  Line line{.number = source.line()};
-  for (int byte = source.get(); byte >= 0; byte = source.get()) {
-    if (byte == '\n') {
-      line.whole = true;
-      return line;
-    }
-    if (line.text.size() == kLongestLogLine) {
-      return error_at(source.name(), line.number,
-                      fmt::format("the line is longer than {} bytes, and no training log has such; "
-                                  "give the log.jsonl of a training run",
-                                  kLongestLogLine));
-    }
-    line.text += static_cast<char>(byte);
-  }
-  if (source.broken()) return failed(source.name() + ": reading failed");
-  return line;
-}
-
-// As read_json, but errors name the line of the log.
-Result<Document> read_line(const Line& line, const std::string& file) {
-  Source source = Source::from_text(file, line.text);
-  Result<Document> document = read_json(source);
-  if (!document) {
-    const std::string here = error_at(file, 1, "").message;
-    const std::string& message = document.error().message;
-    return error_at(file, line.number, message.substr(message.starts_with(here) ? here.size() : 0));
-  }
-  document->line = line.number;
-  for (Document& item : document->items) item.line = line.number;
-  return document;
-}
 
 Figure figure(Fields& fields, std::string_view key) {
   constexpr double kMost = std::numeric_limits<double>::max();
@@ -160,10 +120,6 @@ class Collector {
   int64_t stride_ = 1;
 };
 
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
 }  // namespace
 
 bool looks_like_training_log(std::string_view start) {
@@ -180,11 +136,12 @@ Result<TrainingLog> read_training_log(Source& source) {
   Collector collector(file);
   bool cut = false;
   for (bool more = true; more;) {
-    const Result<Line> line = next_line(source);
+    const Result<JsonLine> line = next_json_line(
+        source, kLongestLogLine, "no training log has such: give the log.jsonl of a training run");
     if (!line) return line.error();
     more = line->whole;
-    if (is_blank(line->text)) continue;
-    const Result<Document> document = read_line(*line, file);
+    if (line->blank()) continue;
+    const Result<Document> document = read_json_line(*line, file);
     if (!document) {
       if (line->whole) return document.error();
       cut = true;  // whoever wrote it was killed

@@ -162,8 +162,8 @@ TEST(Serve, RefusesWhatIsNoJobWithASentenceAndTheRightStatus) {
            R"(", "ops": [{"name": "a"}]})";
   };
   const std::string commands =
-      R"({"format": "tutti-graph", "schema_version": 1, "name": "c",
-          "ops": [{"name": "a", "attributes": {"command": "rm -rf /"}}]})";
+      R"({"format": "tutti-graph", "schema_version": 2, "name": "c",
+          "ops": [{"name": "a", "command": {"argv": ["rm", "-rf", "/"]}}]})";
   struct Case {
     int status;
     std::string query;

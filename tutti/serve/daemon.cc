@@ -130,7 +130,7 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
     return refused(What::too_large, fmt::format("the graph has {} ops, and a job may have {} here",
                                                 graph->size(), options_.most_ops));
   }
-  if (!options_.allow_commands && has_commands(*graph)) {
+  if (!options_.allow_commands && graph->command_count() > 0) {
     return refused(What::commands,
                    "the graph starts programs, and this server runs none; its operator can allow "
                    "that with --allow-commands");

@@ -24,13 +24,4 @@ Result<Graph> read_submission(const std::string& content, const MakeGraph& make,
   return make(words, most_ops);
 }
 
-bool has_commands(const Graph& graph) {
-  for (const OpId op : graph.ops()) {
-    for (const auto& [key, value] : graph.attributes(op)) {
-      if (key == "command") return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace tutti

@@ -21,9 +21,6 @@ using MakeGraph = std::function<Result<Graph>(const std::string& words, int64_t 
 // The same graph for the same content, every time. Fails (invalid_input) with a sentence.
 Result<Graph> read_submission(const std::string& content, const MakeGraph& make, int64_t most_ops);
 
-// True if running the graph would start programs of the client's choice.
-bool has_commands(const Graph& graph);
-
 }  // namespace tutti
 
 #endif  // TUTTI_SERVE_SUBMISSION_H_

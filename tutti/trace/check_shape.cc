@@ -147,6 +147,10 @@ void check_shape(const Problem& problem, const Trace& trace, const TraceRules& r
     verdict.add("the released model records no transfers, but the trace has {}",
                 trace.transfers.size());
   }
+  if (is_of_files(trace) && !trace.transfers.empty()) {
+    verdict.add("the values are files, which are not transferred, but the trace has {} transfers",
+                trace.transfers.size());
+  }
 }
 
 }  // namespace tutti::trace_rules

@@ -86,7 +86,8 @@ Duration Presence::arrival(ValueId value, MemoryId memory) const {
   const MemoryId begins = home(value);
   if (producer.valid() && !begins.valid()) return kNever;
   if (!begins.valid()) return Duration{0};
-  if (begins == memory) return producer.valid() ? span(producer)->finish : Duration{0};
+  if (begins == memory || is_of_files(trace_))
+    return producer.valid() ? span(producer)->finish : Duration{0};
   for (const Transfer& transfer : transfers(value)) {
     if (transfer.to == memory) return transfer.finish;
   }

@@ -3,6 +3,7 @@
 //
 // A value is in the memory where it was made once its op has finished, and in another once the last
 // hop of its transfer there has. A graph input is at home from the start: in one memory, or in all.
+// Where values are files, each is everywhere once it is anywhere.
 //
 // Presence is immutable once made and keeps references to the problem and the trace.
 

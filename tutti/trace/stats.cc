@@ -142,7 +142,7 @@ TraceStats trace_stats(const Problem& problem, const Trace& trace) {
   for (const DeviceId device : problem.machine.devices()) {
     const MemoryId memory = problem.machine.memory_of(device);
     const int64_t limit = problem.memory_limit(memory);
-    const bool limited = limit != kUnlimitedBytes && !is_released(trace);
+    const bool limited = limit != kUnlimitedBytes && !is_released(trace) && !is_of_files(trace);
     const RoomWatch room(limited ? &most_use[memory.index] : nullptr, limit);
     stats.devices.push_back(device_stats(steps[device.index], problem.machine.device(device).slots,
                                          stats.makespan, room));
@@ -161,7 +161,7 @@ TraceStats trace_stats(const Problem& problem, const Trace& trace) {
                                            : static_cast<double>(busy.count()) /
                                                  static_cast<double>(stats.makespan.count()));
   }
-  if (is_released(trace)) return stats;
+  if (is_released(trace) || is_of_files(trace)) return stats;
   for (const MemoryUse& use : memory_use(problem, trace, presence)) {
     stats.peak_memory_bytes.push_back(use.peak());
   }

@@ -52,7 +52,8 @@ struct Pause {
 };
 
 struct Trace {
-  // "null", "sim/released", "sim/physical", "local", "local/direct", "starpu", "starpu/dmda", ...
+  // "null", "sim/released", "sim/physical", "local", "local/direct", "local/files", "starpu",
+  // "starpu/dmda", ...
   std::string runtime{};
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
@@ -76,9 +77,15 @@ inline bool is_direct(const Trace& trace) {
   return trace.runtime == "local/direct" || trace.runtime.starts_with("starpu");
 }
 
+// True if it is of real devices that all see the same files: values are these, are in no memory and
+// are not sent.
+inline bool is_of_files(const Trace& trace) {
+  return trace.runtime == "local/files";
+}
+
 // True if the trace is of real devices.
 inline bool is_measured(const Trace& trace) {
-  return trace.runtime == "local" || is_direct(trace);
+  return trace.runtime == "local" || is_direct(trace) || is_of_files(trace);
 }
 
 }  // namespace tutti

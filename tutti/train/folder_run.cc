@@ -8,8 +8,8 @@
 #include <map>
 
 #include "tutti/base/fingerprint.h"
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/output.h"
-#include "tutti/train/folder_lock.h"
 
 namespace tutti {
 namespace {

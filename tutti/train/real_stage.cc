@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/plan/file.h"
-#include "tutti/train/folder_lock.h"
 #include "tutti/train/labels.h"
 
 namespace tutti {

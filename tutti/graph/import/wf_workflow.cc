@@ -168,11 +168,23 @@ class WorkflowReader {
     task.run_time = run_time.value_or(Duration{0});
     task.has_run_time = task.run_time.count() > 0;
     task.memory_bytes = memory;
-    if (const Document* program = command != nullptr ? command->find("program") : nullptr) {
-      if (is_program_name(program->text)) task.kind = program->text;
-    }
+    if (command != nullptr) read_command(*command, task);
     if (!machines.empty()) task.host = host_names_.find(machines[0]).value_or(-1);
     return {};
+  }
+
+  static void read_command(const Document& command, WfTask& task) {
+    const Document* program = command.find("program");
+    const Document* arguments = command.find("arguments");
+    if (program == nullptr || program->kind != Document::Kind::text) return;
+    if (is_program_name(program->text)) task.kind = program->text;
+    if (program->text.empty() || program->text.find('\n') != std::string::npos) return;
+    task.argv = {program->text};
+    if (arguments == nullptr) return;
+    for (const Document& argument : arguments->items) {
+      if (argument.kind != Document::Kind::text) return task.argv.clear();
+      task.argv.push_back(argument.text);
+    }
   }
 
   int32_t file_of(std::string_view id) {

@@ -26,6 +26,8 @@ struct WfTask {
   bool has_run_time = false;  // a run time above zero
   int64_t memory_bytes = 0;
   int host = -1;
+  // The program and its arguments; none if the document has a script in its place, or nothing.
+  std::vector<std::string> argv{};
 };
 
 struct WfWorkflow {

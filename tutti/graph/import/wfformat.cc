@@ -112,12 +112,27 @@ class WfBuilder {
     if (!task.has_run_time) ++without_run_time_;
     const GivenTime run_time = {
         "", options.scale_by_machine_speed ? scaled_run_time(task) : task.run_time};
+    const Command command = command_of(number);
+    const bool can_run = fault_of(command).empty();
     builder.add_op({.name = flow_.task_ids.name(number),
                     .kind = task.kind,
                     .operands = operands,
                     .outputs = outputs,
                     .transient_bytes = task.memory_bytes,
-                    .run_times = {&run_time, 1}});
+                    .run_times = {&run_time, 1},
+                    .command = can_run ? &command : nullptr});
+  }
+
+  Command command_of(int32_t number) const {
+    const WfTask& task = flow_.tasks[number];
+    Command command{.argv = task.argv};
+    for (const int32_t file : task.inputs) {
+      if (maker_[file] != number) command.input_files.emplace_back(flow_.file_ids.name(file));
+    }
+    for (const int32_t file : task.outputs) {
+      command.output_files.emplace_back(flow_.file_ids.name(file));
+    }
+    return command;
   }
 
   // What the task would take at the clock of the fastest machine.

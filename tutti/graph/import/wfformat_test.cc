@@ -58,6 +58,20 @@ TEST(WfFormat, TakesTasksAsOpsAndFilesAsValues) {
   EXPECT_EQ(graph.bytes(in), 100);
 }
 
+TEST(WfFormat, TakesProgramsAndTheirArgumentsAsCommands) {
+  const auto imported = parse(workflow(kSplitAndMerge, kFiles, R"({"tasks": [
+      {"id": "split_ID01", "command": {"program": "split", "arguments": ["-n 2", "in", ""]}},
+      {"id": "merge_ID02", "command": {"program": "set -e\ncat part > out", "arguments": []}}]})"));
+  ASSERT_TRUE(imported) << imported.error().message;
+  const Command* split = imported->graph.command(OpId{0});
+  ASSERT_NE(split, nullptr);
+  EXPECT_EQ(split->argv, (std::vector<std::string>{"split", "-n 2", "in", ""}));
+  EXPECT_EQ(split->input_files, std::vector<std::string>{"in"});
+  EXPECT_EQ(split->output_files, std::vector<std::string>{"part"});
+  EXPECT_EQ(imported->graph.command(OpId{1}), nullptr) << "a script is no program";
+  EXPECT_EQ(imported->graph.command_count(), 1);
+}
+
 TEST(WfFormat, TellsWhereAndHowLongTheWorkRan) {
   const auto imported = parse(workflow(kSplitAndMerge, kFiles, kExecution));
   ASSERT_TRUE(imported) << imported.error().message;

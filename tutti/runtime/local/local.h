@@ -28,6 +28,8 @@ struct LocalOptions {
   // Transfers go hop by hop, as the machine's routes say: between GPUs through pinned host memory,
   // where their link is to the host. False: directly, where the hardware can.
   bool staged = true;
+  // Values are files, which every device sees: none takes memory, none is sent.
+  bool files = false;
   Stop stop{};  // asked between ops; a run that it ends fails with "cancelled"
   // Fills a graph input, once for each run, in ordinary memory. Left out: zeros.
   std::function<void(ValueId value, const Block& block)> input{};

@@ -19,7 +19,8 @@ namespace tutti {
 
 // One op, or one part of it, at the moment it runs.
 struct OpCall {
-  std::string_view op;  // its name, for sentences
+  std::string_view op;        // its name
+  std::string_view device{};  // on which it runs, by name
   const Attributes& attributes;
   std::span<const ConstBlock> operands;
   std::span<const Block> outputs;

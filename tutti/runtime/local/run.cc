@@ -113,6 +113,7 @@ bool Run::execute(Worker& me, OpId op) {
   }
   const Attributes attributes(graph.attributes(op));
   OpCall call{.op = graph.op_name(op),
+              .device = machine_.device(me.device).name,
               .attributes = attributes,
               .operands = me.operands,
               .outputs = me.outputs};

@@ -42,7 +42,7 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   release_copies(/*but_results=*/false);
   copies_.end();
   trace_ = {};
-  trace_.runtime = options.staged ? "local" : "local/direct";
+  trace_.runtime = options.files ? "local/files" : options.staged ? "local" : "local/direct";
   trace_.graph_fingerprint = problem.graph.fingerprint();
   trace_.machine_fingerprint = problem.machine.fingerprint();
   workers_in_use_.clear();
@@ -160,8 +160,8 @@ Result<void> Run::begin(const Problem& problem, const Plan& plan, const LocalOpt
     int& used = slots[static_cast<size_t>(device.index)];
     if (used < machine_.device(device).slots) ++used;
   }
-  one_memory_ = is_in_one_memory(slots);
-  weightless_ = one_memory_ && !has_bytes();
+  one_memory_ = options.files || is_in_one_memory(slots);
+  weightless_ = options.files || (one_memory_ && !has_bytes());
   ranks_.set(plan.priority);
   count_absent();
   if (!plan.strict_order.empty()) add_strict_orders(plan);

@@ -31,8 +31,8 @@ Result<void> Run::begin_online(const Problem& problem, Policy& policy,
   turn_.store(0);
   std::vector<int> slots;
   for (const DeviceId device : machine_.devices()) slots.push_back(machine_.device(device).slots);
-  one_memory_ = is_in_one_memory(slots);
-  weightless_ = one_memory_ && !has_bytes();
+  one_memory_ = options.files || is_in_one_memory(slots);
+  weightless_ = options.files || (one_memory_ && !has_bytes());
   if (!weightless_) {
     if (Result<void> laid_out = lay_out_copies(); !laid_out) return laid_out;
     if (Result<void> filled = fill_inputs(); !filled) return filled;

@@ -1,4 +1,4 @@
-#include "tutti/train/folder_lock.h"
+#include "tutti/base/folder_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 namespace tutti {
 
@@ -13,7 +14,7 @@ FolderLock::~FolderLock() {
   if (file_ >= 0) close(file_);
 }
 
-Result<FolderLock> FolderLock::take(const std::string& folder) {
+Result<FolderLock> FolderLock::take(const std::string& folder, std::chrono::milliseconds patience) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
@@ -21,10 +22,14 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
   }
   FolderLock lock(open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
   if (lock.file_ < 0) return invalid_input(fmt::format("{} cannot be written to", folder));
-  if (flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    if (flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+    if (std::chrono::steady_clock::now() >= until) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   return invalid_input(fmt::format(
-      "{}: another training run is at work in this folder; wait for it, or name another folder",
-      folder));
+      "{}: another run is at work in this folder; wait for it, or name another folder", folder));
 }
 
 }  // namespace tutti
