@@ -22,6 +22,7 @@ struct CostsArguments {
   std::string profile;
   std::string graph;
   std::vector<std::string> dims;
+  int shards = 1;
   std::string base;
   std::string output = "-";
   std::string device_kind = "cpu";
@@ -89,12 +90,14 @@ int run_import(const CostsArguments& arguments) {
   }
   Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(arguments.dims);
   if (!sizes) return report(sizes.error());
-  const Result<Imported> imported = load_graph(arguments.graph, {.dims = std::move(*sizes)});
+  const Result<Imported> imported =
+      load_graph(arguments.graph, {.dims = std::move(*sizes), .shards = arguments.shards});
   if (!imported) return report(imported.error());
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.graph, warning);
   }
-  const Result<void> meant = require_dims_meant(arguments.dims, arguments.graph, imported->format);
+  const Result<void> meant =
+      require_onnx(arguments.dims, arguments.shards, arguments.graph, imported->format);
   if (!meant) return report(meant.error());
   Result<CostSpec> spec = base_costs(arguments.base);
   if (!spec) return report(spec.error());
@@ -132,7 +135,7 @@ void add_costs_command(CLI::App& app, int& exit_code) {
                    "name and time_us; - is standard input")
       ->required();
   import->add_option("-g,--graph", arguments->graph, "Graph whose ops were measured")->required();
-  add_dim_flag(*import, arguments->dims);
+  add_onnx_flags(*import, arguments->dims, arguments->shards);
   import->add_option("--costs", arguments->base, "Costs file to add the times to");
   import
       ->add_option("--device-kind", arguments->device_kind,

@@ -23,6 +23,7 @@ struct GraphArguments {
   bool json = false;
   bool scale_by_machine_speed = false;
   std::vector<std::string> dims;
+  int shards = 1;
   ShakeSpec shake;
 };
 
@@ -92,11 +93,13 @@ void print_info(const Imported& imported, const Summary& summary) {
 Result<Imported> load(const GraphArguments& arguments) {
   Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(arguments.dims);
   if (!sizes) return sizes.error();
-  Result<Imported> imported = load_graph(
-      arguments.path,
-      {.scale_by_machine_speed = arguments.scale_by_machine_speed, .dims = std::move(*sizes)});
+  Result<Imported> imported =
+      load_graph(arguments.path, {.scale_by_machine_speed = arguments.scale_by_machine_speed,
+                                  .dims = std::move(*sizes),
+                                  .shards = arguments.shards});
   if (!imported) return imported;
-  const Result<void> meant = require_dims_meant(arguments.dims, arguments.path, imported->format);
+  const Result<void> meant =
+      require_onnx(arguments.dims, arguments.shards, arguments.path, imported->format);
   if (!meant) return meant.error();
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.path, warning);
@@ -122,7 +125,7 @@ void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& argument
   CLI::App* info = command.add_subcommand("info", "Say what a graph file holds");
   info->footer("Example: tutti graph info model.json");
   info->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
-  add_dim_flag(*info, arguments->dims);
+  add_onnx_flags(*info, arguments->dims, arguments->shards);
   info->add_flag("--json", arguments->json, "Print the facts as JSON");
   accept_seed(*info);
   info->callback([arguments, &exit_code] { exit_code = run_info(*arguments); });
@@ -136,7 +139,7 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
   convert->add_option("graph", arguments->path, "Graph file, in any format tutti reads")
       ->required();
   convert->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
-  add_dim_flag(*convert, arguments->dims);
+  add_onnx_flags(*convert, arguments->dims, arguments->shards);
   convert->add_flag("--scale-by-machine-speed", arguments->scale_by_machine_speed,
                     "WfFormat: scale run times by the clock speed of the machine they ran on");
   convert->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");
@@ -158,7 +161,7 @@ void add_shake(CLI::App& command, const std::shared_ptr<GraphArguments>& argumen
       "shake", "The same graph with its ops in another order and its costs a little different");
   shake->footer("Example: tutti graph shake graph.json --seed 7 --spread 0.05 -o other.json");
   shake->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
-  add_dim_flag(*shake, arguments->dims);
+  add_onnx_flags(*shake, arguments->dims, arguments->shards);
   shake->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
   shake->add_option("--spread", arguments->shake.spread, "Most that a number changes, as a share")
       ->capture_default_str();

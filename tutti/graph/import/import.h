@@ -23,6 +23,8 @@ struct ImportOptions {
   bool scale_by_machine_speed = false;
   // ONNX only: the sizes of open dimensions, by name.
   std::vector<std::pair<std::string, int64_t>> dims{};
+  // ONNX only: into how many blocks of columns large products with weights are split.
+  int shards = 1;
 };
 
 // A machine that a WfFormat file says the work ran on. 0 stands for what it does not say.

@@ -11,6 +11,7 @@
 #include "tutti/graph/builder.h"
 #include "tutti/graph/import/onnx/flops.h"
 #include "tutti/graph/import/onnx/model.h"
+#include "tutti/graph/import/onnx/shard.h"
 #include "tutti/graph/import/text.h"
 #include "tutti/graph/limits.h"
 
@@ -146,8 +147,9 @@ bool can_read_onnx() {
 }
 
 Result<Imported> read_onnx(Source& source, const ImportOptions& options) {
-  const Result<OnnxModel> model = read_onnx_model(source, options);
+  Result<OnnxModel> model = read_onnx_model(source, options);
   if (!model) return model.error();
+  shard_onnx_products(*model, options.shards);
   Result<Imported> imported =
       ModelBuilder(*model).build(model->name.empty() ? graph_name_of(source) : model->name);
   if (!imported) return invalid_input(source.name() + ": " + imported.error().message);

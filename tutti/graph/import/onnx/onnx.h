@@ -5,7 +5,7 @@
 // is folded: constants, shapes, and nodes that read only those. A constant that a remaining op
 // reads, such as an initializer, becomes a graph input that is resident (weight); the model's
 // inputs start at the host. Symbolic dimensions are set by ImportOptions::dims. Reshape and its kin
-// are views and are given no time.
+// are views and are given no time. Large products can be split (shard.h).
 
 #ifndef TUTTI_GRAPH_IMPORT_ONNX_ONNX_H_
 #define TUTTI_GRAPH_IMPORT_ONNX_ONNX_H_

@@ -198,6 +198,66 @@ TEST(Onnx, FindsTheKnownFlopsOfLightNetworks) {
   }
 }
 
+struct Totals {
+  double flops = 0;
+  int64_t weight_bytes = 0;
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+Totals totals(const Graph& graph) {
+  Totals all;
+  for (const OpId op : graph.ops()) all.flops += graph.flops(op);
+  for (const ValueId value : graph.values()) {
+    if (graph.producer(value).valid() || !graph.is_weight(value)) continue;
+    all.weight_bytes += graph.bytes(value);
+  }
+  return all;
+}
+
+TEST(Onnx, SplitsLargeProductsByColumns) {
+  TUTTI_NEEDS_ONNX();
+  const auto whole = load_small("good_network");
+  const auto split = load_small("good_network", {.shards = 2});
+  ASSERT_TRUE(whole && split) << split.error().message;
+  const Graph& graph = split->graph;
+  EXPECT_EQ(graph.size(), whole->graph.size() + 2);  // three for one
+  EXPECT_EQ(totals(graph), totals(whole->graph));
+  // Five columns are two and three.
+  const OpId first = op_called(graph, "gemm[0]");
+  const OpId second = op_called(graph, "gemm[1]");
+  EXPECT_EQ(graph.flops(first), 2 * 2 * 64);
+  EXPECT_EQ(graph.flops(second), 2 * 3 * 64);
+  EXPECT_EQ(graph.bytes(graph.operands(second)[1]), 3 * 64 * 4);
+  const OpId join = op_called(graph, "gemm.join");
+  EXPECT_EQ(graph.operands(join).size(), 2u);
+  EXPECT_EQ(graph.value_name(graph.outputs(join).front()), "g");
+  // There are not six columns to split.
+  EXPECT_EQ(load_small("good_network", {.shards = 6})->graph.size(), whole->graph.size());
+}
+
+TEST(Onnx, KeepsFlopsAndWeightsOfRealModelsHoweverTheyAreSplit) {
+  TUTTI_NEEDS_ONNX();
+  TUTTI_NEEDS_SHARED_DATA("ort_onnx");
+  const struct {
+    const char* path;
+    std::vector<std::pair<std::string, int64_t>> dims;
+  } models[] = {
+      {"onnx_light/light_vgg19.onnx", {}},
+      {"ort_onnx/bert_toy_optimized.onnx", {{"max_seq_len_in_batch", 16}}},
+      {"ort_onnx/gpt2_megatron.onnx", {{"seq_len", 32}, {"past_seq_len", 32}}},
+  };
+  for (const auto& [path, dims] : models) {
+    const auto whole = load_graph(shared_data(path), {.dims = dims});
+    ASSERT_TRUE(whole) << whole.error().message;
+    for (const int shards : {2, 3, 7}) {
+      const auto split = load_graph(shared_data(path), {.dims = dims, .shards = shards});
+      ASSERT_TRUE(split) << split.error().message;
+      EXPECT_GT(split->graph.size(), whole->graph.size()) << path;
+      EXPECT_EQ(totals(split->graph), totals(whole->graph)) << path << " in " << shards;
+    }
+  }
+}
+
 // Every shape of the real transformers is known, though they compute many at run time.
 TEST(Onnx, InfersAllShapesOfExportedModels) {
   TUTTI_NEEDS_ONNX();
