@@ -304,8 +304,9 @@ void RankRun::submit(Task& task, starpu_codelet* codelet, std::vector<starpu_dat
                                               STARPU_DATA_MODE_ARRAY, data.data(), count, 0)
                       : starpu_task_build(codelet, STARPU_DATA_MODE_ARRAY, data.data(), count, 0);
   TUTTI_CHECK(task.task != nullptr);
-  task.task->cl_arg = &task;
+  task.task->cl_arg = &task;  // there was none before
   task.task->cl_arg_size = sizeof(task);
+  task.task->cl_arg_free = 0;  // StarPU-MPI thinks that it is its own
   task.task->priority = priority;
   task.task->destroy = 0;  // its times are read at the end
   if (session_.scheduler().empty()) task.task->sched_data = &task.placed;

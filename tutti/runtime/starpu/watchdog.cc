@@ -75,7 +75,7 @@ Deadline::Deadline(std::string sentence) : state_(std::make_unique<State>()) {
   State& state = *state_;
   // A little more than the watchdog allows: it knows more about what is wrong.
   state.thread = std::thread([&state, sentence = std::move(sentence)] {
-    if (state.sleeper.sleep(rank_timeout() + std::chrono::seconds(5))) abort_run(sentence);
+    if (state.sleeper.sleep(rank_timeout() + std::chrono::seconds(10))) abort_run(sentence);
   });
 }
 
