@@ -23,6 +23,7 @@ SymphonyConfiguration published() {
   made.shape.samples = 256;
   made.shape.prior = false;
   made.shape.means = false;
+  made.shape.wide = true;
   SymphonySettings& settings = made.settings;
   settings.advantage = SymphonySettings::Advantage::critic;
   settings.episodes = 24'000;  // 12,000 iterations of two

@@ -29,7 +29,7 @@ struct SmallWorld {
     world.options.counters = usual_counters(cluster.machine());
     world.unknown_load = {.share = 0.5, .mean_on = Duration(3000), .mean_off = Duration(3000)};
     world.loads = {0.6, 1.2};
-    world.jobs_per_episode = 8;
+    world.jobs_per_episode = 12;
     world.most_jobs_per_s = most_jobs_per_s(cluster, world.jobs);
   }
 };
@@ -71,7 +71,8 @@ TEST(SymphonyLearner, ItsNetworkIsThatOfDecisions) {
   }
   shapes.push_back({.topology = false});
   shapes.push_back({.memory = false, .prior = false});
-  shapes.push_back({.no_op = false, .launched = false, .counter_errors = false, .means = false});
+  shapes.push_back(
+      {.no_op = false, .launched = false, .counter_errors = false, .means = false, .wide = true});
   for (const SymphonyShape& shape : shapes) {
     const TensorFile file =
         stirred(SymphonyModel::fresh(shape, small.cluster, small.world.options.counters, 1));
@@ -79,7 +80,7 @@ TEST(SymphonyLearner, ItsNetworkIsThatOfDecisions) {
     const Played played = an_episode(model, small);
     const auto learner = learner_of(file, *model);
     const size_t count = played.episode.decisions.size();
-    ASSERT_GT(count, 30U);
+    ASSERT_GT(count, 20U);
     // From the middle: the memory that was there is kept with the decision.
     const Passage passage{&played.episode, 10, count};
     const auto judged = learner->judge(passage);
@@ -93,15 +94,18 @@ TEST(SymphonyLearner, ItsNetworkIsThatOfDecisions) {
   }
 }
 
-// By differences: the same seeds, constants a little to either side.
+// By differences: the same seeds, constants a little to either side. Without waiting among the
+// counters samples have no weights, and the gradient along paths is just what differences are.
 TEST(SymphonyLearner, SlopesGoThroughTheBelief) {
-  const SmallWorld small;
+  SmallWorld small;
+  std::erase_if(small.world.options.counters,
+                [](const Counter& counter) { return counter.quantity == Quantity::waiting; });
   const TensorFile file =
       stirred(SymphonyModel::fresh({}, small.cluster, small.world.options.counters, 1));
   const auto model = model_of(file, small);
   Played played = an_episode(model, small);
   for (KeptDecision& decision : played.episode.decisions) decision.advantage = 1;
-  const Passage passage{&played.episode, 0, std::min<size_t>(40, played.episode.decisions.size())};
+  const Passage passage{&played.episode, 0, 20};
   const auto learner = learner_of(file, *model);
   ASSERT_TRUE(learner->step({&passage, 1}, {.learning_rate = 0,
                                             .belief_rate = 1e-3,
@@ -116,14 +120,14 @@ TEST(SymphonyLearner, SlopesGoThroughTheBelief) {
     moved.tensors.at("belief.constants").data[constant] += by;
     double sum = 0;
     for (const auto& [likelihood, value] : learner_of(moved, *model)->judge(passage))
-      sum -= likelihood / static_cast<double>(passage.end);
+      sum -= likelihood / 20;
     return sum;
   };
   int compared = 0;
   for (size_t k = 0; k < before.size(); ++k) {
     constexpr float kStep = 0.01F;
     const double slope = (loss(k, kStep) - loss(k, -kStep)) / (2 * kStep);
-    if (std::fabs(slope) < 2e-3) continue;  // differences of floats say no more
+    if (std::fabs(slope) < 1e-3) continue;  // differences of floats say no more
     EXPECT_LT(slope * (after[k] - before[k]), 0) << k << " " << slope;
     ++compared;
   }
@@ -216,7 +220,7 @@ TEST(SymphonyTrainer, LearnsToScheduleBetter) {
   const TensorFile start =
       SymphonyModel::fresh({.prior = false}, small.cluster, small.world.options.counters, 1);
   SymphonySettings settings = quick_settings();
-  settings.episodes = 8 * 25;
+  settings.episodes = 8 * 15;
   settings.rollouts = 4;
   settings.learning_rate = {5e-3, 5e-3};
   settings.check_every = 1000;
@@ -230,11 +234,11 @@ TEST(SymphonyTrainer, LearnsToScheduleBetter) {
   }
   double first = 0;
   double last = 0;
-  for (size_t i = 0; i < 5; ++i) {
-    first += slowdowns[i] / 5;
-    last += slowdowns[slowdowns.size() - 1 - i] / 5;
+  for (size_t i = 0; i < 4; ++i) {
+    first += slowdowns[i];
+    last += slowdowns[slowdowns.size() - 1 - i];
   }
-  EXPECT_LT(last, 0.85 * first);
+  EXPECT_LT(last, 0.9 * first);
 }
 
 TEST(SymphonyConfiguration, NamesThatThereAreNotAreRefused) {

@@ -9,8 +9,7 @@ namespace {
 
 using enum Dense::Bias;
 
-constexpr int kEdgeFirst = 64;
-constexpr int kEdgeSecond = 32;
+constexpr int kMostEdgeFirst = 64;
 constexpr int kVertexFirst = 32;
 constexpr int kWholeFirst = 16;
 constexpr int kLastFirst = 32;
@@ -34,22 +33,27 @@ void join_ends(const GraphRows& graph, const float* a, const float* b, int width
 }
 
 // In the order of GraphNetwork's members.
-std::vector<std::tuple<const char*, int, int, Dense::Bias>> layers_of(int vertex_in, int edge_in) {
-  return {{"edge.from", vertex_in, kEdgeFirst, yes},
-          {"edge.to", vertex_in, kEdgeFirst, no},
-          {"edge.row", edge_in, kEdgeFirst, no},
-          {"edge.second", kEdgeFirst, kEdgeSecond, yes},
+std::vector<std::tuple<const char*, int, int, Dense::Bias>> layers_of(
+    const GraphNetwork::Shape& shape) {
+  const int first = shape.wide ? 64 : 32;
+  const int second = first / 2;
+  const int vertex_in = shape.vertex_in;
+  const int edge_in = shape.edge_in;
+  return {{"edge.from", vertex_in, first, yes},
+          {"edge.to", vertex_in, first, no},
+          {"edge.row", edge_in, first, no},
+          {"edge.second", first, second, yes},
           {"vertex.own", vertex_in, kVertexFirst, yes},
-          {"vertex.edges", kEdgeSecond, kVertexFirst, no},
+          {"vertex.edges", second, kVertexFirst, no},
           {"vertex.second", kVertexFirst, kEmbedding, yes},
           {"whole.first", kEmbedding, kWholeFirst, yes},
           {"whole.second", kWholeFirst, kEmbedding, yes},
-          {"again.from", kEmbedding, kEdgeFirst, yes},
-          {"again.to", kEmbedding, kEdgeFirst, no},
-          {"again.edge", kEdgeSecond, kEdgeFirst, no},
-          {"again.second", kEdgeFirst, kEdgeSecond, yes},
+          {"again.from", kEmbedding, first, yes},
+          {"again.to", kEmbedding, first, no},
+          {"again.edge", second, first, no},
+          {"again.second", first, second, yes},
           {"last.whole", kEmbedding, kLastFirst, yes},
-          {"last.edges", kEdgeSecond, kLastFirst, no},
+          {"last.edges", second, kLastFirst, no},
           {"last.second", kLastFirst, kEmbedding, yes}};
 }
 
@@ -61,18 +65,19 @@ void add_dense_parts(const std::string& name, int64_t out, int64_t in, Dense::Bi
   if (bias == yes) parts.push_back({name + ".bias", {out}, true});
 }
 
-void GraphNetwork::add_parts(const std::string& name, int vertex_in, int edge_in,
+void GraphNetwork::add_parts(const std::string& name, const Shape& shape,
                              std::vector<NetworkPart>& parts) {
-  for (const auto& [layer, in, out, bias] : layers_of(vertex_in, edge_in)) {
+  for (const auto& [layer, in, out, bias] : layers_of(shape)) {
     if (in > 0) add_dense_parts(name + layer, out, in, bias, parts);
   }
 }
 
 Result<GraphNetwork> GraphNetwork::load(const TensorFile& file, const std::string& name,
-                                        int vertex_in, int edge_in, bool means,
-                                        const std::string& path) {
+                                        const Shape& shape, const std::string& path) {
   GraphNetwork network;
-  network.means_ = means;
+  network.means_ = shape.means;
+  network.edge_first_ = shape.wide ? 64 : 32;
+  network.edge_second_width_ = network.edge_first_ / 2;
   Dense* const layers[] = {&network.edge_from_,     &network.edge_to_,     &network.edge_row_,
                            &network.edge_second_,   &network.vertex_own_,  &network.vertex_edges_,
                            &network.vertex_second_, &network.whole_first_, &network.whole_second_,
@@ -80,7 +85,7 @@ Result<GraphNetwork> GraphNetwork::load(const TensorFile& file, const std::strin
                            &network.again_second_,  &network.last_whole_,  &network.last_edges_,
                            &network.last_second_};
   size_t place = 0;
-  for (const auto& [layer, in, out, bias] : layers_of(vertex_in, edge_in)) {
+  for (const auto& [layer, in, out, bias] : layers_of(shape)) {
     Dense* target = layers[place++];
     if (in == 0) continue;
     auto loaded = Dense::load(file, name + layer, in, out, bias, path);
@@ -96,36 +101,36 @@ void GraphNetwork::embed(const GraphRows& graph, std::vector<float>& workspace, 
   const size_t e = graph.from.size();
   const int rows = graph.vertices;
   const auto edges = static_cast<int>(e);
-  workspace.assign(area(2 * v, kEdgeFirst) + area(e, kEdgeFirst) + area(e, kEdgeSecond) +
-                       area(v, kEdgeSecond) + area(v, kVertexFirst) + 4 * kEdgeFirst,
+  workspace.assign(area(2 * v, edge_first_) + area(e, edge_first_) + area(e, edge_second_width_) +
+                       area(v, edge_second_width_) + area(v, kVertexFirst) + 4 * kMostEdgeFirst,
                    0.0F);
   float* ends_a = workspace.data();
-  float* ends_b = ends_a + area(v, kEdgeFirst);
-  float* first = ends_b + area(v, kEdgeFirst);
-  float* message = first + area(e, kEdgeFirst);
-  float* pooled = message + area(e, kEdgeSecond);
-  float* hidden = pooled + area(v, kEdgeSecond);
+  float* ends_b = ends_a + area(v, edge_first_);
+  float* first = ends_b + area(v, edge_first_);
+  float* message = first + area(e, edge_first_);
+  float* pooled = message + area(e, edge_second_width_);
+  float* hidden = pooled + area(v, edge_second_width_);
   float* small = hidden + area(v, kVertexFirst);  // of the graph as a whole
   // Block one.
   edge_from_.apply(graph.rows, rows, ends_a);
   edge_to_.apply(graph.rows, rows, ends_b);
   if (edge_row_.in() > 0) edge_row_.apply(graph.edge_rows, edges, first);
-  join_ends(graph, ends_a, ends_b, kEdgeFirst, first);
+  join_ends(graph, ends_a, ends_b, edge_first_, first);
   edge_second_.apply(first, edges, message);
-  leak(message, area(e, kEdgeSecond));
+  leak(message, area(e, edge_second_width_));
   std::vector<float> count(v, 0.0F);
   for (size_t i = 0; i < e; ++i) {
     const auto to = static_cast<size_t>(graph.to[i]);
-    float* target = pooled + area(to, kEdgeSecond);
-    const float* from = message + area(i, kEdgeSecond);
-    for (int k = 0; k < kEdgeSecond; ++k) target[k] += from[k];
+    float* target = pooled + area(to, edge_second_width_);
+    const float* from = message + area(i, edge_second_width_);
+    for (int k = 0; k < edge_second_width_; ++k) target[k] += from[k];
     count[to] += 1;
   }
   if (means_) {
     for (size_t i = 0; i < v; ++i) {
       const float share = 1 / std::max(1.0F, count[i]);
-      for (int k = 0; k < kEdgeSecond; ++k)
-        pooled[area(i, kEdgeSecond) + static_cast<size_t>(k)] *= share;
+      for (int k = 0; k < edge_second_width_; ++k)
+        pooled[area(i, edge_second_width_) + static_cast<size_t>(k)] *= share;
     }
   }
   vertex_own_.apply(graph.rows, rows, hidden);
@@ -134,8 +139,8 @@ void GraphNetwork::embed(const GraphRows& graph, std::vector<float>& workspace, 
   vertex_second_.apply(hidden, rows, vertices);
   leak(vertices, area(v, kEmbedding));
   float* sum = small;
-  float* one = small + kEdgeFirst;
-  float* two = one + kEdgeFirst;
+  float* one = small + kMostEdgeFirst;
+  float* two = one + kMostEdgeFirst;
   const float vertex_share = means_ ? 1 / static_cast<float>(std::max<size_t>(1, v)) : 1;
   for (size_t i = 0; i < v; ++i) {
     for (int k = 0; k < kEmbedding; ++k)
@@ -149,13 +154,14 @@ void GraphNetwork::embed(const GraphRows& graph, std::vector<float>& workspace, 
   again_from_.apply(vertices, rows, ends_a);
   again_to_.apply(vertices, rows, ends_b);
   again_edge_.apply(message, edges, first);
-  join_ends(graph, ends_a, ends_b, kEdgeFirst, first);
+  join_ends(graph, ends_a, ends_b, edge_first_, first);
   again_second_.apply(first, edges, message);
-  std::fill(sum, sum + kEdgeSecond, 0.0F);
+  std::fill(sum, sum + edge_second_width_, 0.0F);
   const float edge_share = means_ ? 1 / static_cast<float>(std::max<size_t>(1, e)) : 1;
   for (size_t i = 0; i < e; ++i) {
-    for (int k = 0; k < kEdgeSecond; ++k)
-      sum[k] += edge_share * std::max(0.0F, message[area(i, kEdgeSecond) + static_cast<size_t>(k)]);
+    for (int k = 0; k < edge_second_width_; ++k)
+      sum[k] += edge_share *
+                std::max(0.0F, message[area(i, edge_second_width_) + static_cast<size_t>(k)]);
   }
   last_whole_.apply(two, 1, one);
   last_edges_.add(sum, 1, one);

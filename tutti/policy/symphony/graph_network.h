@@ -1,7 +1,8 @@
-// A graph network (Battaglia et al. 2018) of two blocks, with the widths of Symphony's Table 2: the
-// first passes messages along edges and gives each vertex an embedding, the second relates edges
-// and gives the graph one. The paper does not say which of its blocks serves which graph; here each
-// graph has both, one after the other, with weights of its own.
+// A graph network (Battaglia et al. 2018) of two blocks, with the widths of Symphony's Table 2, or
+// half of that on edges (there are three times as many edges as vertices): the first passes
+// messages along edges and gives each vertex an embedding, the second relates edges and gives the
+// graph one. The paper does not say which of its blocks serves which graph; here each graph has
+// both, one after the other, with weights of its own.
 //
 //   e  = phi_e([v_from, v_to, row])       64, 32
 //   v' = phi_v([v, pool of e into v])     32, 16
@@ -42,11 +43,17 @@ struct GraphRows {
 
 class GraphNetwork {
  public:
-  // `name` ends with a dot. No edge rows: edge_in is 0.
-  static void add_parts(const std::string& name, int vertex_in, int edge_in,
+  struct Shape {
+    int vertex_in = 0;
+    int edge_in = 0;    // 0: edges have no rows
+    bool wide = false;  // as published
+    bool means = true;  // pools are means; false: sums
+  };
+  // `name` ends with a dot.
+  static void add_parts(const std::string& name, const Shape& shape,
                         std::vector<NetworkPart>& parts);
-  static Result<GraphNetwork> load(const TensorFile& file, const std::string& name, int vertex_in,
-                                   int edge_in, bool means, const std::string& path);
+  static Result<GraphNetwork> load(const TensorFile& file, const std::string& name,
+                                   const Shape& shape, const std::string& path);
 
   // Writes vertices x kEmbedding and kEmbedding numbers. `workspace` is anything.
   void embed(const GraphRows& graph, std::vector<float>& workspace, float* vertices,
@@ -54,6 +61,8 @@ class GraphNetwork {
 
  private:
   bool means_ = true;
+  int edge_first_ = 0;  // widths
+  int edge_second_width_ = 0;
   Dense edge_from_, edge_to_, edge_row_, edge_second_;
   Dense vertex_own_, vertex_edges_, vertex_second_;
   Dense whole_first_, whole_second_;

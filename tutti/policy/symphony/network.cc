@@ -51,11 +51,18 @@ std::vector<Layer> layers_of(const SymphonyShape& shape) {
   };
 }
 
+GraphNetwork::Shape topology_shape(const SymphonyShape& shape) {
+  return {.vertex_in = kVertexRow, .edge_in = 0, .wide = shape.wide, .means = shape.means};
+}
+GraphNetwork::Shape job_shape(const SymphonyShape& shape) {
+  return {.vertex_in = kOpRow, .edge_in = kEdgeRow, .wide = shape.wide, .means = shape.means};
+}
+
 std::vector<NetworkPart> parts_of(const SymphonyShape& shape) {
   std::vector<NetworkPart> parts;
   if (shape.knowledge != Knowledge::counters)
-    GraphNetwork::add_parts("topology.", kVertexRow, 0, parts);
-  GraphNetwork::add_parts("job.", kOpRow, kEdgeRow, parts);
+    GraphNetwork::add_parts("topology.", topology_shape(shape), parts);
+  GraphNetwork::add_parts("job.", job_shape(shape), parts);
   for (const Layer& layer : layers_of(shape)) {
     if (layer.in > 0)
       add_dense_parts(layer.name, layer.out, layer.in, layer.bias, parts, layer.last);
@@ -105,11 +112,11 @@ Result<SymphonyNetwork> SymphonyNetwork::load(const TensorFile& file, const std:
   if (!shape) return shape.error();
   network.shape_ = *shape;
   if (shape->knowledge != Knowledge::counters) {
-    auto loaded = GraphNetwork::load(file, "topology.", kVertexRow, 0, shape->means, path);
+    auto loaded = GraphNetwork::load(file, "topology.", topology_shape(*shape), path);
     if (!loaded) return loaded.error();
     network.topology_ = std::move(*loaded);
   }
-  auto job = GraphNetwork::load(file, "job.", kOpRow, kEdgeRow, shape->means, path);
+  auto job = GraphNetwork::load(file, "job.", job_shape(*shape), path);
   if (!job) return job.error();
   network.job_ = std::move(*job);
   Dense* const targets[] = {

@@ -18,7 +18,7 @@ struct Flag {
   const char* key;
   bool SymphonyShape::*member;
 };
-constexpr std::array<Flag, 7> kFlags = {{
+constexpr std::array<Flag, 8> kFlags = {{
     {"topology", &SymphonyShape::topology},
     {"memory", &SymphonyShape::memory},
     {"no_op", &SymphonyShape::no_op},
@@ -26,6 +26,7 @@ constexpr std::array<Flag, 7> kFlags = {{
     {"counter_errors", &SymphonyShape::counter_errors},
     {"prior", &SymphonyShape::prior},
     {"means", &SymphonyShape::means},
+    {"wide", &SymphonyShape::wide},
 }};
 
 struct Size {

@@ -37,6 +37,7 @@ struct SymphonyShape {
   // Scores start from those of a rule, online earliest finish, and the network learns what to add.
   bool prior = true;
   bool means = true;  // graphs are summed up by means; false: by sums, as published
+  bool wide = false;  // messages are as wide as published; false: half of that
   // Of Knowledge::counters alone, whose first and last layers are as wide as the machine.
   int counters = 0;
   int devices = 0;

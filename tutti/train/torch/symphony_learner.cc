@@ -7,9 +7,9 @@
 
 #include "tutti/base/parallel.h"
 #include "tutti/belief/constants_file.h"
-#include "tutti/train/symphony_batch.h"
 #include "tutti/train/torch/module.h"
 #include "tutti/train/torch/parameters.h"
+#include "tutti/train/torch/symphony_batch.h"
 
 namespace tutti {
 namespace {
@@ -19,7 +19,7 @@ using torch::Tensor;
 constexpr float kNoOdds = -1e9F;
 constexpr const char* kConstants = "belief.constants";
 // Passages whose gradient is worked out at once; it changes rounding.
-constexpr size_t kPassagesAtOnce = 8;
+constexpr size_t kPassagesAtOnce = 16;
 
 template <class T>
 int64_t size_of(const std::vector<T>& list) {

@@ -4,8 +4,8 @@
 // Decisions are numbered through, passage after passage, the longest first. All lists that speak of
 // "rows" are row-major.
 
-#ifndef TUTTI_TRAIN_SYMPHONY_BATCH_H_
-#define TUTTI_TRAIN_SYMPHONY_BATCH_H_
+#ifndef TUTTI_TRAIN_TORCH_SYMPHONY_BATCH_H_
+#define TUTTI_TRAIN_TORCH_SYMPHONY_BATCH_H_
 
 #include <cstdint>
 #include <span>
@@ -65,4 +65,4 @@ SymphonyBatch batch_of(std::span<const Passage> passages);
 
 }  // namespace tutti
 
-#endif  // TUTTI_TRAIN_SYMPHONY_BATCH_H_
+#endif  // TUTTI_TRAIN_TORCH_SYMPHONY_BATCH_H_

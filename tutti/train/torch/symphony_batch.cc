@@ -1,4 +1,4 @@
-#include "tutti/train/symphony_batch.h"
+#include "tutti/train/torch/symphony_batch.h"
 
 #include <algorithm>
 #include <map>
