@@ -15,13 +15,14 @@ namespace {
 
 // Replays a journal into the core. Fails as the server would.
 Result<void> replay(std::string_view bytes, Core& core) {
-  const Result<Scanned> scanned = scan_frames(bytes, "journal");
+  const Result<Scanned> scanned = scan_frames(bytes, "input");
   if (!scanned) return scanned.error();
   for (const std::string_view payload : scanned->payloads) {
     Result<Record> record = read_record(payload);
-    if (!record) return record.error();
-    TUTTI_CHECK(to_bytes(*record) == payload);
-    if (const Result<void> taken = core.replay(std::move(*record)); !taken) return taken;
+    if (record) TUTTI_CHECK(to_bytes(*record) == payload);
+    const Result<void> taken =
+        record ? core.replay(std::move(*record)) : Result<void>(record.error());
+    if (!taken) return Error{taken.error().kind, "input: a record: " + taken.error().message};
   }
   return {};
 }
