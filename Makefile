@@ -22,11 +22,11 @@ install: setup-build
 demo: build
 	@scripts/demo build/release/tutti
 
-# Release, sanitizers and format: what guards main.
+# Release build, its tests, and format: what guards main.
 test: setup
 	@scripts/test
 
-# Everything: the slow suites and clang-tidy too.
+# Everything: the slow suites, sanitizers and clang-tidy too.
 test-all: setup
 	@scripts/test --all
 

@@ -5,7 +5,8 @@
 // A parent that hands no file to its child hands it a value of 0 bytes, "<parent>:done". Run times
 // are given for every kind of device, as measured or scaled by clock speed (ImportOptions). Memory
 // used becomes transient bytes. A task's program and arguments become the op's command, with its
-// files as the command's; a script in the program's place does not. What was odd but harmless is told in warnings, one for each oddity.
+// files as the command's; a script in the program's place does not. What was odd but harmless is
+// told in warnings, one for each oddity.
 
 #ifndef TUTTI_GRAPH_IMPORT_WFFORMAT_H_
 #define TUTTI_GRAPH_IMPORT_WFFORMAT_H_
