@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/run_commands.h"
 #include "tools/run_report.h"
+#include "tools/trace_output.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/sim/sim.h"
