@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-int run_on_starpu(const RunArguments& arguments, Ranks& ranks);
-int compare_on_starpu(const CompareArguments& arguments, Ranks& ranks);
+int run_on_starpu(const RunArguments& arguments, StarpuRanks& ranks);
+int compare_on_starpu(const CompareArguments& arguments, StarpuRanks& ranks);
 
 }  // namespace tutti
 

@@ -81,7 +81,7 @@ Result<std::vector<Entry>> make_entries(const CompareArguments& arguments, const
 
 // Rank 0 makes the plans; all have them.
 Result<std::vector<Entry>> share_entries(const CompareArguments& arguments, const Problem& problem,
-                                         Ranks& ranks) {
+                                         StarpuRanks& ranks) {
   std::vector<Entry> entries;
   Result<void> made;
   if (ranks.rank() == 0) {
@@ -107,7 +107,7 @@ Result<std::vector<Entry>> share_entries(const CompareArguments& arguments, cons
 class Comparison {
  public:
   Comparison(const CompareArguments& arguments, const Problem& problem, StarpuRuntime& runtime,
-             Ranks& ranks, std::vector<Entry> entries)
+             StarpuRanks& ranks, std::vector<Entry> entries)
       : arguments_(arguments),
         problem_(problem),
         runtime_(runtime),
@@ -189,14 +189,14 @@ class Comparison {
   const CompareArguments& arguments_;
   const Problem& problem_;
   StarpuRuntime& runtime_;
-  Ranks& ranks_;
+  StarpuRanks& ranks_;
   std::vector<Entry> entries_;
   std::vector<RealRow> rows_;
 };
 
 }  // namespace
 
-int compare_on_starpu(const CompareArguments& arguments, Ranks& ranks) {
+int compare_on_starpu(const CompareArguments& arguments, StarpuRanks& ranks) {
   if (const Result<void> good = arguments.check(); !good) return report_once(good.error(), ranks);
   const Result<LoadedProblem> loaded = load_on_ranks(arguments.inputs, ranks);
   if (!loaded) return report_once(loaded.error(), ranks);

@@ -25,7 +25,8 @@ Result<Trace> run_once(const RunArguments& arguments, const Problem& problem, co
 }
 
 // The trace is whole at rank 0; it is judged there.
-Result<void> judged(const Problem& problem, const Trace& trace, const Plan* plan, Ranks& ranks) {
+Result<void> judged(const Problem& problem, const Trace& trace, const Plan* plan,
+                    StarpuRanks& ranks) {
   std::vector<std::string> faults;
   if (ranks.rank() == 0) faults = check_trace(problem, trace, rules_for(trace, plan));
   if (faults.empty()) return ranks.agree({});
@@ -33,7 +34,7 @@ Result<void> judged(const Problem& problem, const Trace& trace, const Plan* plan
 }
 
 Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, StarpuRuntime& runtime,
-                     Ranks& ranks) {
+                     StarpuRanks& ranks) {
   Runs runs{.who = arguments.source.policy + " (online)", .ranks = ranks.size()};
   std::optional<Plan> plan;
   if (!arguments.source.online) {
@@ -71,7 +72,7 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Star
 
 }  // namespace
 
-int run_on_starpu(const RunArguments& arguments, Ranks& ranks) {
+int run_on_starpu(const RunArguments& arguments, StarpuRanks& ranks) {
   if (const Result<void> good = arguments.check(); !good) return report_once(good.error(), ranks);
   const Result<LoadedProblem> loaded = load_on_ranks(arguments.inputs, ranks);
   if (!loaded) return report_once(loaded.error(), ranks);

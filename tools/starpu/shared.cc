@@ -35,7 +35,7 @@ class Silence {
   int kept_ = -1;
 };
 
-Result<void> check_readable_by_all(const ProblemInputs& inputs, const Ranks& ranks) {
+Result<void> check_readable_by_all(const ProblemInputs& inputs, const StarpuRanks& ranks) {
   if (!ranks.several()) return {};
   for (const std::string* path :
        {&inputs.graph, &inputs.machine, &inputs.costs, &inputs.constraints}) {
@@ -47,7 +47,7 @@ Result<void> check_readable_by_all(const ProblemInputs& inputs, const Ranks& ran
 }
 
 // That all ranks read the same.
-Result<void> check_same(const Problem& problem, Ranks& ranks) {
+Result<void> check_same(const Problem& problem, StarpuRanks& ranks) {
   Fingerprint own;
   own.add(problem.graph.fingerprint());
   own.add(problem.machine.fingerprint());
@@ -66,7 +66,7 @@ Result<void> check_same(const Problem& problem, Ranks& ranks) {
 
 }  // namespace
 
-Result<LoadedProblem> load_on_ranks(const ProblemInputs& inputs, Ranks& ranks) {
+Result<LoadedProblem> load_on_ranks(const ProblemInputs& inputs, StarpuRanks& ranks) {
   if (Result<void> good = check_readable_by_all(inputs, ranks); !good) return good.error();
   std::optional<Machine> found;
   if (inputs.machine == "this-host" && ranks.several()) {
@@ -84,7 +84,7 @@ Result<LoadedProblem> load_on_ranks(const ProblemInputs& inputs, Ranks& ranks) {
   return loaded;
 }
 
-Result<Plan> share_plan(const Problem& problem, Ranks& ranks,
+Result<Plan> share_plan(const Problem& problem, StarpuRanks& ranks,
                         const std::function<Result<Plan>()>& make) {
   Result<void> made;
   std::string text;
@@ -102,7 +102,7 @@ Result<Plan> share_plan(const Problem& problem, Ranks& ranks,
   return read_plan(source, problem);
 }
 
-int report_once(const Error& error, const Ranks& ranks) {
+int report_once(const Error& error, const StarpuRanks& ranks) {
   const Silence silence(ranks.rank() != 0);
   return report(error);
 }

@@ -17,14 +17,14 @@ namespace tutti {
 
 // Every rank reads the files, which must be the same at all of them. The machine "this-host" is the
 // ranks' hosts where there are several. Warnings are said by rank 0 alone.
-Result<LoadedProblem> load_on_ranks(const ProblemInputs& inputs, Ranks& ranks);
+Result<LoadedProblem> load_on_ranks(const ProblemInputs& inputs, StarpuRanks& ranks);
 
 // What rank 0 makes, at every rank. The others do not call `make`.
-Result<Plan> share_plan(const Problem& problem, Ranks& ranks,
+Result<Plan> share_plan(const Problem& problem, StarpuRanks& ranks,
                         const std::function<Result<Plan>()>& make);
 
 // Rank 0 says the sentence; every rank gets the exit code.
-int report_once(const Error& error, const Ranks& ranks);
+int report_once(const Error& error, const StarpuRanks& ranks);
 
 }  // namespace tutti
 

@@ -21,7 +21,7 @@ struct DiscoverArguments {
   bool ranks = false;
 };
 
-int discover(const DiscoverArguments& arguments, Ranks& ranks) {
+int discover(const DiscoverArguments& arguments, StarpuRanks& ranks) {
   const Result<Machine> machine = discover_ranks(ranks);
   if (!machine) return report_once(machine.error(), ranks);
   Result<void> written;
@@ -58,7 +58,7 @@ int start(int argc, char** argv) {
     std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
     return 2;
   }
-  const Result<std::unique_ptr<Ranks>> ranks = Ranks::join();
+  const Result<std::unique_ptr<StarpuRanks>> ranks = StarpuRanks::join();
   if (!ranks) return report(ranks.error());
   if (*run_command) return run_on_starpu(run, **ranks);
   if (*compare_command) return compare_on_starpu(compare, **ranks);

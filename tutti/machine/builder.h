@@ -23,7 +23,7 @@ class MachineBuilder {
   Result<Machine> build();
 
  private:
-  using Step = Network::Step;
+  using Step = LinkGraph::Step;
   struct Pair {
     ChannelId forward{};  // out of a memory, or from a link's first end to its second
     ChannelId backward{};
@@ -53,7 +53,7 @@ class MachineBuilder {
   }
 
   Machine machine_;
-  Network network_;
+  LinkGraph network_;
   std::unordered_map<std::string, int> place_by_name_;  // of hosts, devices and switches
   std::unordered_map<std::string, int> link_by_name_;
   std::vector<Pair> engines_;              // by memory

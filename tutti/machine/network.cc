@@ -7,13 +7,13 @@
 
 namespace tutti {
 
-int Network::add_place(bool passable) {
+int LinkGraph::add_place(bool passable) {
   passable_.push_back(passable);
   steps_from_.emplace_back();
   return static_cast<int>(passable_.size()) - 1;
 }
 
-int Network::add_link(int first_end, int second_end, Duration latency) {
+int LinkGraph::add_link(int first_end, int second_end, Duration latency) {
   TUTTI_CHECK(first_end != second_end);
   const int link = static_cast<int>(links_.size());
   links_.push_back({{first_end, second_end}, latency});
@@ -24,7 +24,7 @@ int Network::add_link(int first_end, int second_end, Duration latency) {
 
 // Breadth first, one number of links after the other: all places of one level are known before any
 // of them leads on, so the least latency among the fewest links is found without a queue.
-std::vector<Network::Arrival> Network::search(int start) const {
+std::vector<LinkGraph::Arrival> LinkGraph::search(int start) const {
   std::vector<Arrival> arrivals(passable_.size());
   arrivals[start].links = 0;
   std::vector<int> level = {start};
@@ -46,7 +46,7 @@ std::vector<Network::Arrival> Network::search(int start) const {
   return arrivals;
 }
 
-std::vector<Network::Step> Network::path_to(const std::vector<Arrival>& arrivals, int place) {
+std::vector<LinkGraph::Step> LinkGraph::path_to(const std::vector<Arrival>& arrivals, int place) {
   TUTTI_CHECK(arrivals[place].links >= 0);
   std::vector<Step> path;
   path.reserve(arrivals[place].links);
@@ -57,7 +57,7 @@ std::vector<Network::Step> Network::path_to(const std::vector<Arrival>& arrivals
   return path;
 }
 
-Network::Step Network::step_from(int place, int link) const {
+LinkGraph::Step LinkGraph::step_from(int place, int link) const {
   const auto& ends = links_[link].ends;
   if (ends[0] == place) return {.link = link, .forward = true, .to = ends[1]};
   if (ends[1] == place) return {.link = link, .forward = false, .to = ends[0]};

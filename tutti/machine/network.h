@@ -1,4 +1,4 @@
-// A Network is the places of a machine (memories and switches) and the links between them, by
+// A LinkGraph is the places of a machine (memories and switches) and the links between them, by
 // number alone. It finds the way from one memory to another; what the places and links are called
 // and how fast they are is the business of Machine.
 
@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-class Network {
+class LinkGraph {
  public:
   // One link, gone over in one direction.
   struct Step {

@@ -23,7 +23,7 @@ Result<void> MachineBuilder::find_routes() {
                                       machine_.memories_[from].name, machine_.memories_[to].name,
                                       arrivals[to].links, kMostLinksOfRoute));
       }
-      route_between(from, to) = route_along(from, Network::path_to(arrivals, to));
+      route_between(from, to) = route_along(from, LinkGraph::path_to(arrivals, to));
     }
   }
   return {};
@@ -108,8 +108,8 @@ Result<void> MachineBuilder::take_written_routes() {
   return {};
 }
 
-Result<std::vector<Network::Step>> MachineBuilder::written_path(const MachineSpec::RouteSpec& route,
-                                                                int from) const {
+Result<std::vector<LinkGraph::Step>> MachineBuilder::written_path(
+    const MachineSpec::RouteSpec& route, int from) const {
   const auto wrong = [&](const std::string& sentence) {
     return spec_error(
         spec(), route.line,
@@ -153,8 +153,8 @@ Result<std::vector<Network::Step>> MachineBuilder::written_path(const MachineSpe
 }
 
 // The step that a name in a written route stands for; its link is -1 if it is the switch we are at.
-Result<Network::Step> MachineBuilder::written_step(const MachineSpec::RouteSpec& route,
-                                                   const std::string& name, int place) const {
+Result<LinkGraph::Step> MachineBuilder::written_step(const MachineSpec::RouteSpec& route,
+                                                     const std::string& name, int place) const {
   if (const auto link = link_by_name_.find(name); link != link_by_name_.end()) {
     const Step step = network_.step_from(place, link->second);
     if (step.to >= 0) return step;

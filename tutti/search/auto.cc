@@ -185,7 +185,7 @@ class Portfolio {
   // them begin with plans drawn from the trained policy, and keys have every fourth round of one.
   std::unique_ptr<Improver> improver(int round, int island) {
     Guide* guide = guide_of(island);
-    if (round == 0 && guide != nullptr) return std::make_unique<Samples>(*guide);
+    if (round == 0 && guide != nullptr) return std::make_unique<PolicySamples>(*guide);
     if (round == 0 || (island == 0 && (guide == nullptr || round % 4 == 2))) {
       const bool queues = (guide != nullptr || round % 2 == 1) &&
                           work_.model.model == SimModel::physical && has_transfers_;

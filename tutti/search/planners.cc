@@ -219,7 +219,7 @@ PolicyEntry search_entry(const char* name, const char* what, const char* source,
 
 // Draws at first, then anneals with the policy's say, and in between takes out what it doubts.
 std::unique_ptr<Improver> guided(const WalkRound& at) {
-  if (at.round == 0) return std::make_unique<Samples>(*at.guide);
+  if (at.round == 0) return std::make_unique<PolicySamples>(*at.guide);
   if (at.round % 6 == 5) {
     return std::make_unique<LargeNeighbourhoods>(at.problem, at.guide);
   }
@@ -252,7 +252,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
   entries.push_back(search_entry(
       "doppler_samples", "plans drawn from the trained networks, the best of them",
       "Yao et al. 2025 (Doppler)",
-      {[](const WalkRound& at) { return std::make_unique<Samples>(*at.guide); }, model, {}},
+      {[](const WalkRound& at) { return std::make_unique<PolicySamples>(*at.guide); }, model, {}},
       settings));
   entries.push_back(search_entry(
       "guided",

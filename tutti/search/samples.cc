@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-void Samples::improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
-                      Rng& rng) {
+void PolicySamples::improve(Walk& walk, Evaluator& evaluator, const Leg& leg,
+                            const Progress& progress, Rng& rng) {
   const int64_t before = evaluator.evaluations();
   int refused = 0;  // in a row: memory may leave no sample a chance
   while (walk.best_cost > leg.good_enough && refused < 100 &&

@@ -11,10 +11,10 @@
 namespace tutti {
 
 // Draws plan after plan and takes what is better, whatever plan the walk is at.
-class Samples : public Improver {
+class PolicySamples : public Improver {
  public:
   // Keeps a reference.
-  explicit Samples(Guide& guide) : guide_(guide) {}
+  explicit PolicySamples(Guide& guide) : guide_(guide) {}
 
   void improve(Walk& walk, Evaluator& evaluator, const Leg& leg, const Progress& progress,
                Rng& rng) override;

@@ -312,7 +312,7 @@ HttpReply Api::overview() const {
     json.close_object();
   }
   json.close_list().key("decisions").open_list();
-  for (const Decision& one : daemon_.decisions().latest(20, 40)) {
+  for (const ServedDecision& one : daemon_.decisions().latest(20, 40)) {
     json.open_object().field("unix_ms", one.time_ms).field("job", one.job);
     json.field("op", one.op).field("device", one.device).field("reason", one.reason);
     json.close_object();

@@ -75,21 +75,22 @@ class RecordedPlace : public Place {
 
 }  // namespace
 
-void DecisionLog::add(Decision decision) {
+void DecisionLog::add(ServedDecision decision) {
   MutexLock lock(mutex_);
-  std::deque<Decision>& kept = decision.op.empty() ? jobs_ : ops_;
+  std::deque<ServedDecision>& kept = decision.op.empty() ? jobs_ : ops_;
   kept.push_front(std::move(decision));
   if (kept.size() > kKept) kept.pop_back();
 }
 
-std::vector<Decision> DecisionLog::latest(size_t jobs, size_t ops) const {
-  std::vector<Decision> listed;
+std::vector<ServedDecision> DecisionLog::latest(size_t jobs, size_t ops) const {
+  std::vector<ServedDecision> listed;
   MutexLock lock(mutex_);
   listed.assign(jobs_.begin(), jobs_.begin() + static_cast<int64_t>(std::min(jobs, jobs_.size())));
   listed.insert(listed.end(), ops_.begin(),
                 ops_.begin() + static_cast<int64_t>(std::min(ops, ops_.size())));
-  std::stable_sort(listed.begin(), listed.end(),
-                   [](const Decision& a, const Decision& b) { return a.time_ms > b.time_ms; });
+  std::stable_sort(
+      listed.begin(), listed.end(),
+      [](const ServedDecision& a, const ServedDecision& b) { return a.time_ms > b.time_ms; });
   return listed;
 }
 

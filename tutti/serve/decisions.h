@@ -18,7 +18,7 @@
 
 namespace tutti {
 
-struct Decision {
+struct ServedDecision {
   int64_t time_ms = 0;
   std::string job;
   std::string op{};      // empty: the job itself was started
@@ -28,9 +28,9 @@ struct Decision {
 
 class DecisionLog {
  public:
-  void add(Decision decision);
+  void add(ServedDecision decision);
   // The latest first: at most so many starts of jobs, and placements of ops.
-  std::vector<Decision> latest(size_t jobs, size_t ops) const;
+  std::vector<ServedDecision> latest(size_t jobs, size_t ops) const;
 
   // Of ops, noted or not.
   int64_t op_count() const { return op_count_.load(std::memory_order_relaxed); }
@@ -42,8 +42,8 @@ class DecisionLog {
   std::atomic<int64_t> last_noted_ms_{0};
   mutable Mutex mutex_;
   // Apart, or ops would drive jobs out.
-  std::deque<Decision> jobs_ GUARDED_BY(mutex_);
-  std::deque<Decision> ops_ GUARDED_BY(mutex_);
+  std::deque<ServedDecision> jobs_ GUARDED_BY(mutex_);
+  std::deque<ServedDecision> ops_ GUARDED_BY(mutex_);
 };
 
 // The same policy, whose placements go to the log. Keeps a reference to the log.

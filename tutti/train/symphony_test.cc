@@ -65,8 +65,8 @@ Played an_episode(const std::shared_ptr<const SymphonyModel>& model, const Small
 TEST(SymphonyLearner, ItsNetworkIsThatOfDecisions) {
   const SmallWorld small;
   std::vector<SymphonyShape> shapes;
-  for (const Knowledge knowledge : {Knowledge::nothing, Knowledge::counters, Knowledge::topology,
-                                    Knowledge::belief, Knowledge::truth}) {
+  for (const Insight knowledge :
+       {Insight::nothing, Insight::counters, Insight::topology, Insight::belief, Insight::truth}) {
     shapes.push_back({.knowledge = knowledge});
   }
   shapes.push_back({.topology = false});

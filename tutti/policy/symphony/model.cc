@@ -17,7 +17,7 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
   auto network = SymphonyNetwork::load(file, path);
   if (!network) return network.error();
   const SymphonyShape& shape = network->shape();
-  if (shape.knowledge == Knowledge::counters &&
+  if (shape.knowledge == Insight::counters &&
       (shape.counters != static_cast<int>(counters.size()) ||
        shape.devices != cluster.machine().size())) {
     return invalid_input(fmt::format(
@@ -37,12 +37,12 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
 
 TensorFile SymphonyModel::fresh(SymphonyShape shape, const Cluster& cluster,
                                 const std::vector<Counter>& counters, uint64_t seed) {
-  if (shape.knowledge == Knowledge::counters) {
+  if (shape.knowledge == Insight::counters) {
     shape.counters = static_cast<int>(counters.size());
     shape.devices = cluster.machine().size();
   }
   TensorFile file = SymphonyNetwork::fresh(shape, seed);
-  if (shape.knowledge == Knowledge::belief) {
+  if (shape.knowledge == Insight::belief) {
     const Belief belief(cluster.machine(), counters);
     store_constants(belief.network(), belief.network().start(), file);
   }

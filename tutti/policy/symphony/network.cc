@@ -22,7 +22,7 @@ struct Layer {
 
 // In the order of the layers in SymphonyNetwork::load. Those with no inputs are not there.
 std::vector<Layer> layers_of(const SymphonyShape& shape) {
-  const bool flat = shape.knowledge == Knowledge::counters;
+  const bool flat = shape.knowledge == Insight::counters;
   const int counters = flat ? std::max(1, shape.counters) : 0;
   const int width = flat ? kCounterWidth : 0;
   // A head's last layer is small rather than zero where there is no rule to start from.
@@ -60,7 +60,7 @@ GraphNetwork::Shape job_shape(const SymphonyShape& shape) {
 
 std::vector<NetworkPart> parts_of(const SymphonyShape& shape) {
   std::vector<NetworkPart> parts;
-  if (shape.knowledge != Knowledge::counters)
+  if (shape.knowledge != Insight::counters)
     GraphNetwork::add_parts("topology.", topology_shape(shape), parts);
   GraphNetwork::add_parts("job.", job_shape(shape), parts);
   for (const Layer& layer : layers_of(shape)) {
@@ -111,7 +111,7 @@ Result<SymphonyNetwork> SymphonyNetwork::load(const TensorFile& file, const std:
   auto shape = load_shape(file, path);
   if (!shape) return shape.error();
   network.shape_ = *shape;
-  if (shape->knowledge != Knowledge::counters) {
+  if (shape->knowledge != Insight::counters) {
     auto loaded = GraphNetwork::load(file, "topology.", topology_shape(*shape), path);
     if (!loaded) return loaded.error();
     network.topology_ = std::move(*loaded);
@@ -159,7 +159,7 @@ void SymphonyNetwork::look(const Topology& topology, const Sight& sight, Machine
   const auto vertices = static_cast<size_t>(topology.size());
   const auto devices = static_cast<size_t>(topology.devices());
   constexpr int kKnownRow = kVertexFacts + kVertexStatus;
-  const bool flat = shape_.knowledge == Knowledge::counters;
+  const bool flat = shape_.knowledge == Insight::counters;
   const int width = flat ? kKnownRow : kVertexRow;
   rows_.resize(area(vertices, width));
   for (size_t v = 0; v < vertices; ++v) {

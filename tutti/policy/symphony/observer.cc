@@ -41,7 +41,7 @@ Observer::Observer(const Cluster& cluster, const Topology& topology, std::vector
     const int alike = count[{vertex_[c], column_of(counters_[c].quantity)}];
     share_.push_back(1.0F / static_cast<float>(alike));
   }
-  if (shape.knowledge != Knowledge::belief) return;
+  if (shape.knowledge != Insight::belief) return;
   belief_ = std::make_unique<Belief>(cluster.machine(), counters_);
   for (const Believed& item : belief_->resources()) {
     const bool is_core = item.resource.kind == Resource::Kind::core;  // its device is believed too
@@ -80,20 +80,20 @@ void Observer::observe(const Observation& observation, std::span<const double> c
                        uint64_t seed, const Truth& truth, Sight& sight) const {
   sight.seen.assign(static_cast<size_t>(vertices_) * kVertexSeen, 0.0F);
   switch (shape_.knowledge) {
-    case Knowledge::nothing:
+    case Insight::nothing:
       return;
-    case Knowledge::counters:
+    case Insight::counters:
       sight.counters.assign(counters_.size(), 0.0F);
       for (size_t c = 0; c < counters_.size(); ++c)
         sight.counters[c] = static_cast<float>(observation.readings[c].mean / unit_[c]);
       return;
-    case Knowledge::topology:
+    case Insight::topology:
       read_counters(observation, sight);
       return;
-    case Knowledge::belief:
+    case Insight::belief:
       believe(observation, constants, seed, sight.seen.data());
       return;
-    case Knowledge::truth:
+    case Insight::truth:
       TUTTI_CHECK(truth);
       for (int v = 0; v < vertices_; ++v) {
         float* row = &sight.seen[static_cast<size_t>(v) * kVertexSeen];

@@ -1,4 +1,4 @@
-// An Observer fills in what a Sight knows of the use of shared resources, as far as a Knowledge
+// An Observer fills in what a Sight knows of the use of shared resources, as far as a Insight
 // reaches: nothing, counters, a belief from them, or the truth. It is all that the rungs of the
 // information ladder differ in.
 //

@@ -6,12 +6,12 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::pair<Knowledge, const char*>, 5> kNames = {{
-    {Knowledge::nothing, "none"},
-    {Knowledge::counters, "counters"},
-    {Knowledge::topology, "counters-topology"},
-    {Knowledge::belief, "belief"},
-    {Knowledge::truth, "truth"},
+constexpr std::array<std::pair<Insight, const char*>, 5> kNames = {{
+    {Insight::nothing, "none"},
+    {Insight::counters, "counters"},
+    {Insight::topology, "counters-topology"},
+    {Insight::belief, "belief"},
+    {Insight::truth, "truth"},
 }};
 
 struct Flag {
@@ -43,14 +43,14 @@ constexpr std::array<Size, 3> kSizes = {{
 
 }  // namespace
 
-const char* to_text(Knowledge knowledge) {
+const char* to_text(Insight knowledge) {
   for (const auto& [value, name] : kNames) {
     if (value == knowledge) return name;
   }
   return "";
 }
 
-std::optional<Knowledge> parse_knowledge(std::string_view text) {
+std::optional<Insight> parse_knowledge(std::string_view text) {
   for (const auto& [value, name] : kNames) {
     if (text == name) return value;
   }

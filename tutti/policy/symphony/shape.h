@@ -16,18 +16,18 @@
 
 namespace tutti {
 
-enum class Knowledge : uint8_t {
+enum class Insight : uint8_t {
   nothing,   // "none": what one has launched oneself
   counters,  // their readings, in a list: the model-free rival, with no topology network
   topology,  // "counters-topology": their readings, each at the part of the machine it is about
   belief,    // mean and spread of what is believed about each part
   truth,     // what a simulator knows and no dispatcher can
 };
-const char* to_text(Knowledge knowledge);
-std::optional<Knowledge> parse_knowledge(std::string_view text);
+const char* to_text(Insight knowledge);
+std::optional<Insight> parse_knowledge(std::string_view text);
 
 struct SymphonyShape {
-  Knowledge knowledge = Knowledge::belief;
+  Insight knowledge = Insight::belief;
   int samples = 64;            // that a belief is drawn with
   bool topology = true;        // messages pass between parts of the machine
   bool memory = true;          // an LSTM remembers from decision to decision
@@ -38,7 +38,7 @@ struct SymphonyShape {
   bool prior = true;
   bool means = true;  // graphs are summed up by means; false: by sums, as published
   bool wide = false;  // messages are as wide as published; false: half of that
-  // Of Knowledge::counters alone, whose first and last layers are as wide as the machine.
+  // Of Insight::counters alone, whose first and last layers are as wide as the machine.
   int counters = 0;
   int devices = 0;
 };

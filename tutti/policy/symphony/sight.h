@@ -42,7 +42,7 @@ struct Sight {
   std::vector<float> seen;        // V x kVertexSeen; see Observer
   std::vector<float> own;         // V: what running ops draw, as a share
   std::vector<float> own_before;  // V: the same while the counters were read
-  std::vector<float> counters;    // in a list, for Knowledge::counters
+  std::vector<float> counters;    // in a list, for Insight::counters
   std::vector<float> overall;     // kOverall
 
   struct Op {

@@ -100,7 +100,7 @@ TEST(Topology, DevicesOfASocketAreNearerThanThoseOfTheOther) {
 // The rule alone: the best score is that of an op where it ends first.
 TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
   const Moment moment;
-  SymphonyMind mind(moment.model({.knowledge = Knowledge::nothing}), {});
+  SymphonyMind mind(moment.model({.knowledge = Insight::nothing}), {});
   const Consideration& considered = mind.consider(moment.state());
   const Action best = considered.sight.actions[SymphonyMind::best(considered.scores)];
   ASSERT_EQ(best.kind, Action::Kind::execute);
@@ -117,7 +117,7 @@ TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
 
 TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
   const Moment moment;
-  const auto model = moment.model({.knowledge = Knowledge::truth});
+  const auto model = moment.model({.knowledge = Insight::truth});
   const DeviceId gpu = *moment.cluster.machine().find_device("gpu0");
   const auto score_with = [&](double use) {
     const Truth truth = [&](const Resource& resource) {
@@ -158,7 +158,7 @@ TEST(SymphonyModel, IsRefusedForAnotherMachine) {
   ASSERT_TRUE(machine) << machine.error().message;
   Result<Cluster> other = Cluster::make(std::move(*machine), {});
   ASSERT_TRUE(other) << other.error().message;
-  for (const Knowledge knowledge : {Knowledge::counters, Knowledge::belief}) {
+  for (const Insight knowledge : {Insight::counters, Insight::belief}) {
     const TensorFile file = SymphonyModel::fresh({.knowledge = knowledge}, moment.cluster, {}, 1);
     const auto refused = SymphonyModel::load(file, "x", *other, {});
     ASSERT_FALSE(refused) << to_text(knowledge);

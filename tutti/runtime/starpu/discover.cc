@@ -19,7 +19,7 @@ constexpr int kRounds = 20;
 constexpr size_t kLongMessage = size_t{1} << 20;
 
 // A way there and back, of that many bytes each.
-Duration round_trip(Ranks& ranks, int other, const std::string& text) {
+Duration round_trip(StarpuRanks& ranks, int other, const std::string& text) {
   Duration shortest = kNever;
   for (int round = 0; round < kRounds; ++round) {
     const Duration begin = ranks.now();
@@ -42,7 +42,7 @@ double rounded(double number) {
 }
 
 // Between rank 0 and another, at rank 0.
-Network measure(Ranks& ranks, int other) {
+Network measure(StarpuRanks& ranks, int other) {
   const std::string little(8, 'x');
   const std::string much(kLongMessage, 'x');
   if (ranks.rank() == other) {
@@ -64,7 +64,7 @@ struct Facts {
   Duration launch_overhead{0};
 };
 
-Result<Facts> own_facts(const Ranks& ranks) {
+Result<Facts> own_facts(const StarpuRanks& ranks) {
   const Result<Machine> host = discover_machine();
   if (!host) return host.error();
   const Device& cpu = host->device(DeviceId{0});
@@ -91,8 +91,8 @@ Facts facts_from(const std::string& text) {
   return facts;
 }
 
-// Ranks of one host are hosts of their own.
-std::vector<std::string> names_of_hosts(const Ranks& ranks) {
+// StarpuRanks of one host are hosts of their own.
+std::vector<std::string> names_of_hosts(const StarpuRanks& ranks) {
   std::map<std::string, int> ranks_of;
   for (const std::string& name : ranks.host_names()) ++ranks_of[name];
   std::vector<std::string> names;
@@ -121,7 +121,7 @@ void add_host(MachineSpec& spec, const std::string& name, const Facts& facts) {
 
 }  // namespace
 
-Result<Machine> discover_ranks(Ranks& ranks) {
+Result<Machine> discover_ranks(StarpuRanks& ranks) {
   const Result<Facts> own = own_facts(ranks);
   const Result<void> known = own ? Result<void>() : Result<void>(own.error());
   if (Result<void> good = ranks.agree(known); !good) return good.error();

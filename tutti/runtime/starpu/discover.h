@@ -14,7 +14,7 @@ namespace tutti {
 // network, each by a link whose latency and bandwidth come from messages to and from rank 0; to two
 // digits, so that two measurements often agree. Whoever knows the network better writes the machine
 // to a file (tutti machine discover --ranks) and states it there. A rank alone has no network.
-Result<Machine> discover_ranks(Ranks& ranks);
+Result<Machine> discover_ranks(StarpuRanks& ranks);
 
 }  // namespace tutti
 

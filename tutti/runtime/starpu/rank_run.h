@@ -43,7 +43,7 @@ class RankRun {
     const OpTable& ops;
     Workers& workers;
     PlacedQueues& queues;
-    Ranks& ranks;
+    StarpuRanks& ranks;
     KeptBlocks& inputs;
     const StarpuOptions& options;
   };

@@ -73,20 +73,21 @@ void wait(MPI_Request request) {
 
 }  // namespace
 
-struct Ranks::Mpi {
+struct StarpuRanks::Mpi {
   MPI_Comm world = MPI_COMM_NULL;  // ours, so that nobody else's messages are seen
   MPI_Comm starpu = MPI_COMM_NULL;
   std::unique_ptr<Watchdog> watchdog;
 };
 
-Ranks::Ranks() : hosts_{own_host_name()}, boots_{own_boot()}, cores_(cores_of_this_process()) {}
+StarpuRanks::StarpuRanks()
+    : hosts_{own_host_name()}, boots_{own_boot()}, cores_(cores_of_this_process()) {}
 
-std::unique_ptr<Ranks> Ranks::alone() {
-  return std::unique_ptr<Ranks>(new Ranks);
+std::unique_ptr<StarpuRanks> StarpuRanks::alone() {
+  return std::unique_ptr<StarpuRanks>(new StarpuRanks);
 }
 
-Result<std::unique_ptr<Ranks>> Ranks::join() {
-  std::unique_ptr<Ranks> ranks = alone();
+Result<std::unique_ptr<StarpuRanks>> StarpuRanks::join() {
+  std::unique_ptr<StarpuRanks> ranks = alone();
   if (!has_launcher()) {
     if (slurm_tasks() == 1) return ranks;
     return invalid_input(fmt::format(
@@ -98,8 +99,8 @@ Result<std::unique_ptr<Ranks>> Ranks::join() {
   return ranks;
 }
 
-Result<void> Ranks::meet() {
-  // Ranks often share cores, and an MPI that spins takes them from the ops.
+Result<void> StarpuRanks::meet() {
+  // StarpuRanks often share cores, and an MPI that spins takes them from the ops.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
   int level = 0;
   {
@@ -133,7 +134,7 @@ Result<void> Ranks::meet() {
   return {};
 }
 
-void Ranks::share_cores() {
+void StarpuRanks::share_cores() {
   std::string mask;
   for (const int core : cores_) mask += fmt::format("{},", core);
   const std::vector<std::string> masks = gather_all(mask);
@@ -156,7 +157,7 @@ void Ranks::share_cores() {
             cores_.begin() + static_cast<std::ptrdiff_t>(last)};
 }
 
-Ranks::~Ranks() {
+StarpuRanks::~StarpuRanks() {
   if (mpi_ == nullptr) return;
   const Deadline deadline(
       fmt::format("rank {} waited for the others to end in vain: the run is over", rank_));
@@ -165,23 +166,23 @@ Ranks::~Ranks() {
   MPI_Finalize();
 }
 
-std::string Ranks::describe(int rank) const {
+std::string StarpuRanks::describe(int rank) const {
   return fmt::format("rank {} on {}", rank, host_name(rank));
 }
 
-int Ranks::communicator() const {
+int StarpuRanks::communicator() const {
   TUTTI_CHECK(several());
   return static_cast<int>(MPI_Comm_c2f(mpi_->starpu));
 }
 
-void Ranks::barrier() {
+void StarpuRanks::barrier() {
   if (!several()) return;
   MPI_Request request;
   MPI_Ibarrier(mpi_->world, &request);
   wait(request);
 }
 
-void Ranks::send(int to, const std::string& text) {
+void StarpuRanks::send(int to, const std::string& text) {
   const auto bytes = static_cast<int64_t>(text.size());
   MPI_Request request;
   MPI_Isend(&bytes, 1, MPI_INT64_T, to, kTextTag, mpi_->world, &request);
@@ -193,7 +194,7 @@ void Ranks::send(int to, const std::string& text) {
   }
 }
 
-std::string Ranks::receive(int from) {
+std::string StarpuRanks::receive(int from) {
   int64_t bytes = 0;
   MPI_Request request;
   MPI_Irecv(&bytes, 1, MPI_INT64_T, from, kTextTag, mpi_->world, &request);
@@ -208,14 +209,14 @@ std::string Ranks::receive(int from) {
 }
 
 // Texts are few and go by way of rank 0: a star needs no counts beforehand.
-std::string Ranks::broadcast(std::string text) {
+std::string StarpuRanks::broadcast(std::string text) {
   if (!several()) return text;
   if (rank_ != 0) return receive(0);
   for (int other = 1; other < size(); ++other) send(other, text);
   return text;
 }
 
-std::vector<std::string> Ranks::gather(std::string text) {
+std::vector<std::string> StarpuRanks::gather(std::string text) {
   if (rank_ != 0) {
     send(0, text);
     return {};
@@ -225,14 +226,14 @@ std::vector<std::string> Ranks::gather(std::string text) {
   return all;
 }
 
-std::vector<std::string> Ranks::gather_all(std::string text) {
+std::vector<std::string> StarpuRanks::gather_all(std::string text) {
   std::vector<std::string> all = gather(std::move(text));
   all.resize(static_cast<size_t>(size()));
   for (std::string& each : all) each = broadcast(std::move(each));
   return all;
 }
 
-Result<void> Ranks::agree(const Result<void>& mine) {
+Result<void> StarpuRanks::agree(const Result<void>& mine) {
   if (!several()) return mine;
   std::string text;
   if (!mine) text = static_cast<char>('0' + static_cast<int>(mine.error().kind));
@@ -248,7 +249,7 @@ Result<void> Ranks::agree(const Result<void>& mine) {
 
 // The round trip that was shortest tells most: its middle is when rank 0 looked at its clock, give
 // or take half of it.
-void Ranks::sync_clock() {
+void StarpuRanks::sync_clock() {
   if (!several()) return;
   for (int other = 1; other < size(); ++other) {
     if (boots_[static_cast<size_t>(other)] == boots_[0]) continue;
@@ -273,7 +274,7 @@ void Ranks::sync_clock() {
   }
 }
 
-Duration Ranks::now() const {
+Duration StarpuRanks::now() const {
   return steady_now() + offset_;
 }
 

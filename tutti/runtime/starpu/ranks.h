@@ -19,14 +19,14 @@
 
 namespace tutti {
 
-class Ranks {
+class StarpuRanks {
  public:
   // Joins the ranks that a launcher started with this one; without a launcher it is alone. Fails
   // with a sentence if the launcher gave no MPI, or an MPI that threads may not share.
-  static Result<std::unique_ptr<Ranks>> join();
-  static std::unique_ptr<Ranks> alone();
+  static Result<std::unique_ptr<StarpuRanks>> join();
+  static std::unique_ptr<StarpuRanks> alone();
   // Leaves the others. Every rank must come to this point, or end.
-  ~Ranks();
+  ~StarpuRanks();
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(hosts_.size()); }
@@ -54,8 +54,8 @@ class Ranks {
   void send(int to, const std::string& text);
   std::string receive(int from);
 
-  // One clock for all ranks: that of rank 0, as far as messages can tell. Ranks of one host share
-  // it exactly. sync_clock is collective, now is not.
+  // One clock for all ranks: that of rank 0, as far as messages can tell. StarpuRanks of one host
+  // share it exactly. sync_clock is collective, now is not.
   void sync_clock();
   Duration now() const;
 
@@ -67,7 +67,7 @@ class Ranks {
 
  private:
   struct Mpi;
-  Ranks();
+  StarpuRanks();
   Result<void> meet();
   void share_cores();
 

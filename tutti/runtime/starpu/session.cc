@@ -32,10 +32,10 @@ int most_starpu_workers() {
   return STARPU_MAXCPUS;
 }
 
-Session::Session(const Spec& spec, Ranks& ranks)
+Session::Session(const Spec& spec, StarpuRanks& ranks)
     : ranks_(ranks), scheduler_(spec.scheduler), run_(spec.run) {}
 
-Result<std::unique_ptr<Session>> Session::open(const Spec& spec, Ranks& ranks) {
+Result<std::unique_ptr<Session>> Session::open(const Spec& spec, StarpuRanks& ranks) {
   if (spec.policy == nullptr && !has_scheduler(spec.scheduler)) {
     return invalid_input(
         fmt::format("StarPU has no scheduler '{}'; it has, among others, eager, "

@@ -29,7 +29,7 @@ class Session {
     void (*run)(void** buffers, void* argument) = nullptr;  // the code of every codelet
   };
   // Collective. Fails with a sentence if StarPU has no such scheduler or cannot begin.
-  static Result<std::unique_ptr<Session>> open(const Spec& spec, Ranks& ranks);
+  static Result<std::unique_ptr<Session>> open(const Spec& spec, StarpuRanks& ranks);
   // Collective.
   ~Session();
 
@@ -40,9 +40,9 @@ class Session {
 
  private:
   struct Kind;
-  Session(const Spec& spec, Ranks& ranks);
+  Session(const Spec& spec, StarpuRanks& ranks);
 
-  Ranks& ranks_;
+  StarpuRanks& ranks_;
   std::string scheduler_;
   void (*run_)(void**, void*);
   bool up_ = false;

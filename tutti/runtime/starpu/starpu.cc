@@ -60,7 +60,7 @@ void add_results(const std::string& bytes, Results& results) {
 
 class StarpuRuntime::Engine {
  public:
-  Engine(const Machine& machine, OpTable ops, Ranks& ranks, Layout layout)
+  Engine(const Machine& machine, OpTable ops, StarpuRanks& ranks, Layout layout)
       : machine_(machine),
         ops_(std::move(ops)),
         ranks_(ranks),
@@ -163,7 +163,7 @@ class StarpuRuntime::Engine {
 
   const Machine& machine_;
   OpTable ops_;
-  Ranks& ranks_;
+  StarpuRanks& ranks_;
   Layout layout_;
   Scratch scratch_;
   Workers workers_;
@@ -179,7 +179,7 @@ StarpuRuntime::StarpuRuntime(std::unique_ptr<Engine> engine) : engine_(std::move
 StarpuRuntime::~StarpuRuntime() = default;
 
 Result<std::unique_ptr<StarpuRuntime>> StarpuRuntime::open(const Machine& machine, OpTable ops,
-                                                           Ranks& ranks) {
+                                                           StarpuRanks& ranks) {
   Result<Layout> layout = Layout::make(machine, ranks.host_names());
   if (!layout) return layout.error();  // the same at every rank
   auto engine = std::make_unique<Engine>(machine, std::move(ops), ranks, std::move(*layout));

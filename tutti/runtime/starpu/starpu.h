@@ -41,7 +41,7 @@ class StarpuRuntime : public Runtime {
   // Collective, as all that follows but result. Fails (invalid_input) with a sentence if the ranks
   // cannot serve the machine. Keeps references.
   static Result<std::unique_ptr<StarpuRuntime>> open(const Machine& machine, OpTable ops,
-                                                     Ranks& ranks);
+                                                     StarpuRanks& ranks);
   ~StarpuRuntime() override;
 
   void set_options(StarpuOptions options);

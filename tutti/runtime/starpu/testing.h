@@ -12,7 +12,7 @@
 namespace tutti::testing {
 
 struct AloneOnStarpu {
-  std::unique_ptr<Ranks> ranks = Ranks::alone();
+  std::unique_ptr<StarpuRanks> ranks = StarpuRanks::alone();
   std::unique_ptr<StarpuRuntime> runtime;
 
   AloneOnStarpu(const Machine& machine, OpTable table)

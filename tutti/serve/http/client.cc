@@ -135,12 +135,13 @@ std::optional<HttpReply> HttpClient::exchange(const std::string& wire, bool is_h
                                               std::chrono::milliseconds patience) {
   const auto deadline = SocketClock::now() + patience;
   // A server that turns a request away may answer before it has read it whole.
-  const bool sent = send_all(socket_, wire, deadline) == Transfer::good;
+  const bool sent = send_all(socket_, wire, deadline) == SocketOutcome::good;
   std::string buffer;
   while (true) {
     size_t end = 0;
     while ((end = buffer.find("\r\n\r\n")) == std::string::npos) {
-      if (receive_some(socket_, buffer, 65536, deadline) != Transfer::good) return std::nullopt;
+      if (receive_some(socket_, buffer, 65536, deadline) != SocketOutcome::good)
+        return std::nullopt;
     }
     HttpReply reply;
     const auto head = read_reply_head(std::string_view(buffer).substr(0, end + 2), reply);
@@ -149,7 +150,7 @@ std::optional<HttpReply> HttpClient::exchange(const std::string& wire, bool is_h
     if (head->first == 100) continue;
     const size_t length = is_head ? 0 : head->second;
     while (buffer.size() < length) {
-      if (receive_some(socket_, buffer, length - buffer.size(), deadline) != Transfer::good) {
+      if (receive_some(socket_, buffer, length - buffer.size(), deadline) != SocketOutcome::good) {
         return std::nullopt;
       }
     }

@@ -66,7 +66,7 @@ void close_gently(int socket) {
   std::string ignored;
   for (size_t total = 0; total < kMost; total += ignored.size()) {
     ignored.clear();
-    if (receive_some(socket, ignored, kMost, deadline) != Transfer::good) return;
+    if (receive_some(socket, ignored, kMost, deadline) != SocketOutcome::good) return;
   }
 }
 
@@ -227,12 +227,13 @@ bool HttpServer::reserve_body(int64_t bytes) {
 bool HttpServer::serve_one(int socket, std::string& buffer) {
   const auto reply_with = [&](const HttpReply& reply, bool keep_alive, bool without_body = false) {
     const std::string wire = to_wire(reply, keep_alive, without_body);
-    const bool sent = send_all(socket, wire, SocketClock::now() + limits_.reply) == Transfer::good;
+    const bool sent =
+        send_all(socket, wire, SocketClock::now() + limits_.reply) == SocketOutcome::good;
     if (sent && !keep_alive) close_gently(socket);
     return sent && keep_alive;
   };
   if (buffer.empty() && receive_some(socket, buffer, kMostHeadBytes,
-                                     SocketClock::now() + limits_.idle) != Transfer::good) {
+                                     SocketClock::now() + limits_.idle) != SocketOutcome::good) {
     return false;
   }
   const auto head_deadline = SocketClock::now() + limits_.head;
@@ -241,11 +242,11 @@ bool HttpServer::serve_one(int socket, std::string& buffer) {
     if (buffer.size() >= kMostHeadBytes) {
       return reply_with(refusal(431, "the request's headers are longer than 8192 bytes"), false);
     }
-    const Transfer came =
+    const SocketOutcome came =
         receive_some(socket, buffer, kMostHeadBytes - buffer.size(), head_deadline);
-    if (came == Transfer::late)
+    if (came == SocketOutcome::late)
       return reply_with(refusal(408, "the request came too slowly"), false);
-    if (came == Transfer::closed) return false;
+    if (came == SocketOutcome::closed) return false;
   }
   requests_.fetch_add(1);
   auto read = read_head(std::string_view(buffer).substr(0, end + 4));
@@ -271,13 +272,14 @@ bool HttpServer::serve_one(int socket, std::string& buffer) {
   const auto body_deadline = SocketClock::now() + limits_.body;
   const auto length = static_cast<size_t>(head.content_length);
   if (head.expects_continue && buffer.size() < length &&
-      send_all(socket, "HTTP/1.1 100 Continue\r\n\r\n", body_deadline) != Transfer::good) {
+      send_all(socket, "HTTP/1.1 100 Continue\r\n\r\n", body_deadline) != SocketOutcome::good) {
     return false;
   }
   while (buffer.size() < length) {
-    const Transfer came = receive_some(socket, buffer, length - buffer.size(), body_deadline);
-    if (came == Transfer::late) return reply_with(refusal(408, "the body came too slowly"), false);
-    if (came == Transfer::closed) return false;
+    const SocketOutcome came = receive_some(socket, buffer, length - buffer.size(), body_deadline);
+    if (came == SocketOutcome::late)
+      return reply_with(refusal(408, "the body came too slowly"), false);
+    if (came == SocketOutcome::closed) return false;
   }
   request.body = buffer.substr(0, length);
   buffer.erase(0, length);

@@ -25,22 +25,22 @@ bool wait_for(int socket, short what, SocketClock::time_point deadline) {
 
 }  // namespace
 
-Transfer receive_some(int socket, std::string& buffer, size_t most,
-                      SocketClock::time_point deadline) {
+SocketOutcome receive_some(int socket, std::string& buffer, size_t most,
+                           SocketClock::time_point deadline) {
   char bytes[16384];
   while (true) {
-    if (!wait_for(socket, POLLIN, deadline)) return Transfer::late;
+    if (!wait_for(socket, POLLIN, deadline)) return SocketOutcome::late;
     const ssize_t count = ::recv(socket, bytes, std::min(most, sizeof bytes), MSG_DONTWAIT);
     if (count > 0) {
       buffer.append(bytes, static_cast<size_t>(count));
-      return Transfer::good;
+      return SocketOutcome::good;
     }
-    if (count == 0) return Transfer::closed;
-    if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) return Transfer::closed;
+    if (count == 0) return SocketOutcome::closed;
+    if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) return SocketOutcome::closed;
   }
 }
 
-Transfer send_all(int socket, std::string_view bytes, SocketClock::time_point deadline) {
+SocketOutcome send_all(int socket, std::string_view bytes, SocketClock::time_point deadline) {
   while (!bytes.empty()) {
     const ssize_t count = ::send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count >= 0) {
@@ -48,10 +48,10 @@ Transfer send_all(int socket, std::string_view bytes, SocketClock::time_point de
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != EWOULDBLOCK) return Transfer::closed;
-    if (!wait_for(socket, POLLOUT, deadline)) return Transfer::late;
+    if (errno != EAGAIN && errno != EWOULDBLOCK) return SocketOutcome::closed;
+    if (!wait_for(socket, POLLOUT, deadline)) return SocketOutcome::late;
   }
-  return Transfer::good;
+  return SocketOutcome::good;
 }
 
 }  // namespace tutti

@@ -12,12 +12,12 @@ namespace tutti {
 using SocketClock = std::chrono::steady_clock;
 
 // What can go wrong is told apart only as far as somebody acts on it.
-enum class Transfer { good, closed, late };
+enum class SocketOutcome { good, closed, late };
 
 // Appends what has come, at most `most` bytes, and waits for the first of it.
-Transfer receive_some(int socket, std::string& buffer, size_t most,
-                      SocketClock::time_point deadline);
-Transfer send_all(int socket, std::string_view bytes, SocketClock::time_point deadline);
+SocketOutcome receive_some(int socket, std::string& buffer, size_t most,
+                           SocketClock::time_point deadline);
+SocketOutcome send_all(int socket, std::string_view bytes, SocketClock::time_point deadline);
 
 }  // namespace tutti
 

@@ -113,14 +113,14 @@ class SymphonyModule {
                                     : torch::linear(x, weight, bias->second);
   }
 
-  bool flat() const { return shape_.knowledge == Knowledge::counters; }
+  bool flat() const { return shape_.knowledge == Insight::counters; }
 
   // What was seen of the machine; a belief is drawn anew.
   void make_seen(const Parameters& parameters, const SymphonyBatch& batch, Judgement& made) const {
     std::vector<float> seen;
     for (const KeptDecision* decision : batch.decisions)
       append(seen, decision->considered.sight.seen);
-    if (shape_.knowledge == Knowledge::belief) {
+    if (shape_.knowledge == Insight::belief) {
       const Tensor& raw = parameters.at(kConstants);
       const float* data = raw.data_ptr<float>();
       const std::vector<double> constants(data, data + raw.numel());
@@ -133,7 +133,7 @@ class SymphonyModule {
     }
     made.seen =
         view_of(seen, {static_cast<int64_t>(batch.count()), topology_.size(), kVertexSeen}).clone();
-    if (shape_.knowledge == Knowledge::belief) made.seen.requires_grad_(true);
+    if (shape_.knowledge == Insight::belief) made.seen.requires_grad_(true);
   }
 
   // The embeddings of devices (decisions x devices or vertices x kEmbedding), and of the whole.
