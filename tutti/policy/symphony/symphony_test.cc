@@ -115,27 +115,6 @@ TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
   }
 }
 
-TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
-  const Moment moment;
-  const auto model = moment.model({.knowledge = Insight::truth});
-  const DeviceId gpu = *moment.cluster.machine().find_device("gpu0");
-  const auto score_with = [&](double use) {
-    const Truth truth = [&](const Resource& resource) {
-      return resource == resource_of(gpu) ? use : 0.0;
-    };
-    SymphonyMind mind(model, {.truth = truth});
-    const Consideration& considered = mind.consider(moment.state());
-    float best = -1e9F;
-    for (size_t i = 0; i < considered.scores.size(); ++i) {
-      if (considered.sight.actions[i].device == gpu &&
-          considered.sight.actions[i].kind == Action::Kind::execute)
-        best = std::max(best, considered.scores[i]);
-    }
-    return best;
-  };
-  EXPECT_LT(score_with(1), score_with(0) - 0.3F);
-}
-
 TEST(SymphonyMind, DrawsByTheOddsOfTheScores) {
   const std::vector<float> scores = {0, std::log(3.0F), -1e9F};
   Rng rng(1);
