@@ -75,7 +75,7 @@ TEST(HttpHead, ThatIsNoneIsRefusedWithTheStatusThatSaysWhy) {
       {400, "POST / HTTP/1.1\r\n" + host + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n"},
       {400, "POST / HTTP/1.1\r\n" + host + "Content-Length: 1, 1\r\n\r\n"},
       {413, "POST / HTTP/1.1\r\n" + host + "Content-Length: 9999999999999999999\r\n\r\n"},
-      {411, "POST / HTTP/1.1\r\n" + host + "SocketOutcome-Encoding: chunked\r\n\r\n"},
+      {411, "POST / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n"},
       {411,
        "POST / HTTP/1.1\r\n" + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"},
       {415, "POST / HTTP/1.1\r\n" + host + "Content-Encoding: gzip\r\n\r\n"},
