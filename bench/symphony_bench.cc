@@ -4,6 +4,7 @@
 //   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
 //   without
 //                                           unknown load: a line of JSON for each
+//   symphony_bench rivals                   the same of every dispatcher without a network
 //   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
 //   symphony_bench ablations FOLDER         each ablation beside the whole
@@ -27,6 +28,7 @@
 #include "tutti/base/check.h"
 #include "tutti/base/statistics.h"
 #include "tutti/graph/make/job.h"
+#include "tutti/policy/online/registry.h"
 #include "tutti/train/symphony_configuration.h"
 
 namespace tutti {
@@ -91,6 +93,32 @@ int judge(const std::string& path, int readings) {
       }
       fmt::print("{}\n", line.dump());
       std::fflush(stdout);
+    }
+  }
+  return 0;
+}
+
+// With the settings that they have unless somebody tunes them.
+int judge_rivals() {
+  const Bench bench;
+  for (const double load : bench.study.world.loads) {
+    for (const bool unknown : {false, true}) {
+      for (const DispatcherEntry& entry : dispatcher_registry()) {
+        std::vector<double> slowdowns;
+        for (uint64_t episode = 0; episode < kEpisodes; ++episode) {
+          const JobScenario scenario = bench.scenario(load, unknown, episode);
+          ClusterSim sim(*bench.study.cluster, scenario.options);
+          const auto dispatcher = entry.make(entry.usual());
+          const auto run = run_cluster(sim, scenario.arrivals, *dispatcher, scenario.seed);
+          TUTTI_CHECK(run.has_value());
+          double sum = 0;
+          for (const JobRecord& record : run->jobs) sum += record.slowdown();
+          slowdowns.push_back(sum / static_cast<double>(run->jobs.size()));
+        }
+        fmt::print("load {} {:<20}{:<16}{}\n", load, unknown ? "with unknown load" : "", entry.name,
+                   shown(slowdowns, 3));
+        std::fflush(stdout);
+      }
     }
   }
   return 0;
@@ -272,15 +300,17 @@ int run(const std::vector<std::string>& words) {
   const std::string what = words.empty() ? "" : words[0];
   if (words.size() >= 2 && words.size() <= 3 && what == "judge")
     return judge(words[1], words.size() == 3 ? std::stoi(words[2]) : 8);
+  if (words.size() == 1 && what == "rivals") return judge_rivals();
   if (words.size() == 2) {
     if (what == "ladder") return show_ladder(words[1]);
     if (what == "iterations") return show_iterations(words[1]);
     if (what == "ablations") return show_ablations(words[1]);
     if (what == "latency") return show_latency(words[1]);
   }
-  std::fprintf(stderr,
-               "symphony_bench judge MODEL [READINGS] | ladder FOLDER | iterations FOLDER | "
-               "ablations FOLDER | latency MODEL\n");
+  std::fprintf(
+      stderr,
+      "symphony_bench judge MODEL [READINGS] | rivals | ladder FOLDER | iterations FOLDER | "
+      "ablations FOLDER | latency MODEL\n");
   return 2;
 }
 
