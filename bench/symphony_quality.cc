@@ -71,14 +71,18 @@ struct Study {
 struct World {
   Cluster cluster = job_study_cluster();
   JobList jobs;
+  double most_per_s;
   ClusterSim sim;
 
   World(const Study& study, JobSet set, uint64_t seed)
       : jobs(add_jobs(cluster, make_jobs(set, 40, seed)).value()),
+        most_per_s(most_jobs_per_s(cluster, jobs)),
         sim(cluster, {.unknown_load = {.share = study.unknown}, .record = true}) {}
 
   std::vector<Arrival> arrivals(const Study& study, uint64_t luck) const {
-    return draw_arrivals(cluster, jobs, {.load = study.load, .jobs = study.jobs}, luck);
+    return draw_arrivals(cluster, jobs,
+                         {.load = study.load, .jobs = study.jobs, .most_jobs_per_s = most_per_s},
+                         luck);
   }
 };
 
@@ -101,6 +105,9 @@ ClusterRun run_by(World& world, Dispatcher& dispatcher, const std::vector<Arriva
 // The knobs that have the least mean slow-down on validation jobs: the usual ones, and trials - 1
 // others drawn from the choices.
 void tune(const Study& study) {
+  std::vector<std::unique_ptr<World>> worlds;
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    worlds.push_back(std::make_unique<World>(study, JobSet::validation, seed));
   for (const DispatcherEntry& entry : dispatcher_registry()) {
     std::vector<double> best = entry.usual();
     double least = 0;
@@ -110,11 +117,10 @@ void tune(const Study& study) {
       for (size_t k = 0; trial > 0 && k < values.size(); ++k)
         values[k] = entry.knobs[k].choices[rng.below(entry.knobs[k].choices.size())];
       double sum = 0;
-      for (uint64_t seed = 1; seed <= 5; ++seed) {
-        World world(study, JobSet::validation, seed);
-        const auto dispatcher = entry.make(values);
+      const auto dispatcher = entry.make(values);
+      for (const auto& world : worlds) {
         for (uint64_t run = 1; run <= 4; ++run)
-          sum += mean_slowdown(run_by(world, *dispatcher, world.arrivals(study, run), run).jobs);
+          sum += mean_slowdown(run_by(*world, *dispatcher, world->arrivals(study, run), run).jobs);
       }
       if (trial == 0 || sum < least) {
         least = sum;
@@ -124,6 +130,7 @@ void tune(const Study& study) {
     fmt::print("{}", entry.name);
     for (const double value : best) fmt::print(" {}", value);
     fmt::print("\n");
+    std::fflush(stdout);
     fmt::print(stderr, "{} {:.3f}\n", entry.name, least / 20);
   }
 }
