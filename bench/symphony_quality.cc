@@ -23,11 +23,13 @@
 #include "tutti/base/check.h"
 #include "tutti/base/random.h"
 #include "tutti/base/statistics.h"
+#include "tutti/base/tensor_file.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/job_study.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/online/planned.h"
 #include "tutti/policy/online/registry.h"
+#include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/search/auto.h"
@@ -40,7 +42,7 @@ struct Study {
   int jobs = 20;  // of one run
   int runs = 25;  // of one seed
   double load = 0.6;
-  double unknown = 0.5;    // share that a hidden tenant takes; 0: none
+  double unknown = 0.8;    // share that a hidden tenant takes; 0: none
   int trials = 8;          // settings tried for each dispatcher
   int evaluations = 1200;  // schedules tried for each run to find the best
   int auto_evaluations = 500;
@@ -71,16 +73,38 @@ struct Study {
 struct World {
   Cluster cluster = job_study_cluster();
   JobList jobs;
+  double most_per_s;
   ClusterSim sim;
+  ClusterSim counted;  // the same, with counters, which take longer
 
   World(const Study& study, JobSet set, uint64_t seed)
       : jobs(add_jobs(cluster, make_jobs(set, 40, seed)).value()),
-        sim(cluster, {.unknown_load = {.share = study.unknown}, .record = true}) {}
+        most_per_s(most_jobs_per_s(cluster, jobs)),
+        sim(cluster, options(study)),
+        counted(cluster, with_counters(study)) {}
+
+  static ClusterOptions options(const Study& study) {
+    ClusterOptions made = job_study_options(study.unknown);
+    made.record = true;
+    return made;
+  }
+  ClusterOptions with_counters(const Study& study) const {
+    ClusterOptions counted_options = options(study);
+    counted_options.counters = usual_counters(cluster.machine());
+    return counted_options;
+  }
 
   std::vector<Arrival> arrivals(const Study& study, uint64_t luck) const {
-    return draw_arrivals(cluster, jobs, {.load = study.load, .jobs = study.jobs}, luck);
+    return draw_arrivals(cluster, jobs,
+                         {.load = study.load, .jobs = study.jobs, .most_jobs_per_s = most_per_s},
+                         luck);
   }
 };
+
+[[noreturn]] void stop_with(const Error& error) {
+  fmt::print(stderr, "{}\n", error.message);
+  std::exit(1);
+}
 
 double mean_slowdown(const std::vector<JobRecord>& jobs) {
   double sum = 0;
@@ -88,19 +112,19 @@ double mean_slowdown(const std::vector<JobRecord>& jobs) {
   return sum / static_cast<double>(jobs.size());
 }
 
-ClusterRun run_by(World& world, Dispatcher& dispatcher, const std::vector<Arrival>& arrivals,
+ClusterRun run_by(ClusterSim& sim, Dispatcher& dispatcher, const std::vector<Arrival>& arrivals,
                   uint64_t luck) {
-  Result<ClusterRun> run = run_cluster(world.sim, arrivals, dispatcher, luck);
-  if (!run) {
-    fmt::print(stderr, "{}\n", run.error().message);
-    std::exit(1);
-  }
+  Result<ClusterRun> run = run_cluster(sim, arrivals, dispatcher, luck);
+  if (!run) stop_with(run.error());
   return std::move(*run);
 }
 
 // The knobs that have the least mean slow-down on validation jobs: the usual ones, and trials - 1
 // others drawn from the choices.
 void tune(const Study& study) {
+  std::vector<std::unique_ptr<World>> worlds;
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    worlds.push_back(std::make_unique<World>(study, JobSet::validation, seed));
   for (const DispatcherEntry& entry : dispatcher_registry()) {
     std::vector<double> best = entry.usual();
     double least = 0;
@@ -110,11 +134,11 @@ void tune(const Study& study) {
       for (size_t k = 0; trial > 0 && k < values.size(); ++k)
         values[k] = entry.knobs[k].choices[rng.below(entry.knobs[k].choices.size())];
       double sum = 0;
-      for (uint64_t seed = 1; seed <= 5; ++seed) {
-        World world(study, JobSet::validation, seed);
-        const auto dispatcher = entry.make(values);
+      const auto dispatcher = entry.make(values);
+      for (const auto& world : worlds) {
         for (uint64_t run = 1; run <= 4; ++run)
-          sum += mean_slowdown(run_by(world, *dispatcher, world.arrivals(study, run), run).jobs);
+          sum +=
+              mean_slowdown(run_by(world->sim, *dispatcher, world->arrivals(study, run), run).jobs);
       }
       if (trial == 0 || sum < least) {
         least = sum;
@@ -124,6 +148,7 @@ void tune(const Study& study) {
     fmt::print("{}", entry.name);
     for (const double value : best) fmt::print(" {}", value);
     fmt::print("\n");
+    std::fflush(stdout);
     fmt::print(stderr, "{} {:.3f}\n", entry.name, least / 20);
   }
 }
@@ -144,7 +169,23 @@ std::map<std::string, std::vector<double>> read_knobs(const std::string& path) {
 struct Rival {
   std::string name;
   std::unique_ptr<Dispatcher> dispatcher;
+  bool reads_counters = false;
 };
+
+// "NAME:PATH".
+Rival make_trained(const std::string& text, World& world) {
+  const size_t colon = text.find(':');
+  const std::string path = text.substr(colon + 1);
+  Result<Source> source = Source::open(path);
+  const Result<TensorFile> file = source ? read_tensors(*source) : source.error();
+  if (!file) stop_with(file.error());
+  auto model = SymphonyModel::load(*file, path, world.cluster, world.counted.state().counters);
+  if (!model) stop_with(model.error());
+  ClusterSim& sim = world.counted;
+  MindOptions options;  // of the truth only a model that was trained on it makes use
+  options.truth = [&sim](const Resource& resource) { return sim.utilisation(resource); };
+  return {text.substr(0, colon), std::make_unique<SymphonyDispatcher>(*model, options), true};
+}
 
 // Paragon begins with what it learned on jobs of the training set.
 std::unique_ptr<Dispatcher> taught_paragon(const Study& study, std::span<const double> v) {
@@ -153,7 +194,7 @@ std::unique_ptr<Dispatcher> taught_paragon(const Study& study, std::span<const d
   World world(study, JobSet::train, 1);
   for (uint64_t run = 1; run <= 20; ++run) {
     Paragon paragon(options, known);
-    run_by(world, paragon, world.arrivals(study, run), run);
+    run_by(world.sim, paragon, world.arrivals(study, run), run);
     known = paragon.learned();
   }
   return std::make_unique<Paragon>(options, known);
@@ -180,16 +221,20 @@ std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path
   return rivals;
 }
 
-void run_rivals(const Study& study, const std::string& knobs_path, uint64_t seed) {
+void run_rivals(const Study& study, const std::string& knobs_path, uint64_t seed,
+                const std::vector<std::string>& models) {
   std::vector<Rival> rivals = make_rivals(study, knobs_path);
   World world(study, JobSet::test, seed);
+  for (const std::string& model : models) rivals.push_back(make_trained(model, world));
   fmt::print("# dispatcher seed run job completion_ns best_ns slowdown\n");
   for (int run = 0; run < study.runs; ++run) {
     const uint64_t luck = 1000 * seed + static_cast<uint64_t>(run);
     const std::vector<Arrival> arrivals = world.arrivals(study, luck);
     std::vector<ClusterRun> runs;
-    for (const Rival& rival : rivals)
-      runs.push_back(run_by(world, *rival.dispatcher, arrivals, luck));
+    for (const Rival& rival : rivals) {
+      runs.push_back(run_by(rival.reads_counters ? world.counted : world.sim, *rival.dispatcher,
+                            arrivals, luck));
+    }
     const Clairvoyant best = find_clairvoyant(world.sim, arrivals, luck, runs,
                                               {.evaluations = study.evaluations, .seed = luck});
     const auto print = [&](const std::string& name, const std::vector<JobRecord>& jobs) {
@@ -298,7 +343,7 @@ void small(const Study& study) {
     if (!all) continue;
     const std::vector<Arrival> arrivals = {{Duration(0), job}};
     const DispatcherEntry* heft = find_dispatcher("heft").value();
-    const ClusterRun start = run_by(world, *heft->make(heft->usual()), arrivals, seed);
+    const ClusterRun start = run_by(world.sim, *heft->make(heft->usual()), arrivals, seed);
     const Clairvoyant found =
         find_clairvoyant(world.sim, arrivals, seed, {&start, 1}, {.evaluations = 600});
     ratios.push_back(found.mean_slowdown / all->mean_slowdown);
@@ -321,8 +366,9 @@ int run(const std::vector<std::string>& arguments) {
   const std::string part = words.empty() ? "" : words[0];
   if (part == "tune") {
     tune(study);
-  } else if (part == "rivals" && words.size() == 3) {
-    run_rivals(study, words[1], std::strtoull(words[2].c_str(), nullptr, 10));
+  } else if (part == "rivals" && words.size() >= 3) {
+    run_rivals(study, words[1], std::strtoull(words[2].c_str(), nullptr, 10),
+               {words.begin() + 3, words.end()});
   } else if (part == "table" && words.size() > 1) {
     print_table({words.begin() + 1, words.end()});
   } else if (part == "small") {

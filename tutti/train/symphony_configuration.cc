@@ -66,13 +66,10 @@ SymphonyStudy symphony_study(const SymphonyStudySpec& spec) {
   TUTTI_CHECK(checks.has_value());
   world.jobs = std::move(*jobs);
   world.check_jobs = std::move(*checks);
-  world.options.truth = {.link = 0.9, .switched = 0.75, .memory = 0.85, .cache = 0.9, .root = 0.9};
+  world.options = job_study_options(0);
   world.options.counters = usual_counters(study.cluster->machine());
   world.options.readings = spec.readings;
-  // Tenants come soon and stay about as long as an episode lasts.
-  world.unknown_load = {.share = spec.unknown_load,
-                        .mean_on = std::chrono::milliseconds(100),
-                        .mean_off = std::chrono::milliseconds(20)};
+  world.unknown_load = job_study_options(spec.unknown_load).unknown_load;
   world.loads = spec.loads;
   world.jobs_per_episode = spec.jobs_per_episode;
   world.most_jobs_per_s = most_jobs_per_s(*study.cluster, world.jobs);

@@ -59,6 +59,15 @@ std::vector<Counter> usual_counters(const Machine& machine) {
   return counters;
 }
 
+ClusterOptions job_study_options(double unknown_load) {
+  ClusterOptions options;
+  options.truth = {.link = 0.9, .switched = 0.75, .memory = 0.85, .cache = 0.9, .root = 0.9};
+  options.unknown_load = {.share = unknown_load,
+                          .mean_on = std::chrono::milliseconds(100),
+                          .mean_off = std::chrono::milliseconds(20)};
+  return options;
+}
+
 Meters::Meters(const Cluster& cluster, const ClusterOptions& options,
                std::span<const double> capacities)
     : cluster_(cluster),
