@@ -35,12 +35,11 @@ starpu_task* pop_task(unsigned) {
 
 }  // namespace
 
-PlacedQueues::PlacedQueues(const Machine& machine, const Workers& workers)
-    : machine_(machine),
-      workers_(workers),
+PlacedQueues::PlacedQueues(int32_t devices, const Workers& workers)
+    : workers_(workers),
       policy_(std::make_unique<starpu_sched_policy>()),
-      queues_(static_cast<size_t>(machine.size())),
-      transfers_(static_cast<size_t>(machine.size())) {
+      queues_(static_cast<size_t>(devices)),
+      transfers_(static_cast<size_t>(devices)) {
   TUTTI_CHECK(the_queues == nullptr);
   the_queues = this;
   policy_->init_sched = begin_policy;

@@ -33,8 +33,8 @@ struct Placed {
 
 class PlacedQueues {
  public:
-  // Keeps a reference.
-  PlacedQueues(const Machine& machine, const Workers& workers);
+  // For so many devices. Keeps a reference.
+  PlacedQueues(int32_t devices, const Workers& workers);
   ~PlacedQueues();
 
   // For starpu_conf. StarPU has one set of workers in a process, and so there is one of these.
@@ -65,7 +65,6 @@ class PlacedQueues {
   void let_next_in(Queue& queue) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void wake(DeviceId device) const;
 
-  const Machine& machine_;
   const Workers& workers_;
   std::unique_ptr<starpu_sched_policy> policy_;
   std::atomic<int64_t> waiting_{0};

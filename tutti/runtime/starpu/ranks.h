@@ -8,7 +8,6 @@
 #ifndef TUTTI_RUNTIME_STARPU_RANKS_H_
 #define TUTTI_RUNTIME_STARPU_RANKS_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

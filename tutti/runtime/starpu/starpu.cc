@@ -66,7 +66,7 @@ class StarpuRuntime::Engine {
         ranks_(ranks),
         layout_(std::move(layout)),
         workers_(machine, layout_.devices_of(ranks.rank()), ranks.cores(), most_starpu_workers()),
-        queues_(machine, workers_) {
+        queues_(machine.size(), workers_) {
     // Values come and go with each run: without this, so do the pages under them.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
