@@ -73,9 +73,10 @@ Result<std::string> token_for(const ServeArguments& arguments, const ListenAddre
   return token;
 }
 
-Result<std::unique_ptr<Runner>> make_runner(const ServeArguments& arguments,
-                                            const Machine& machine) {
+Result<std::unique_ptr<Runner>> make_runner(const ServeArguments& arguments, const Machine& machine,
+                                            const std::string& folder) {
   RunnerOptions options = arguments.runner;
+  if (arguments.daemon.allow_commands) options.command_folder = folder + "/commands";
   Result<CostSpec> costs = load_costs(arguments.costs);
   if (!costs) return costs.error();
   options.costs = std::move(*costs);
@@ -111,7 +112,7 @@ int run_serve(ServeArguments arguments) {
   if (!folder) return report(folder.error());
   const Result<Machine> machine = load_machine(arguments.machine);
   if (!machine) return report(machine.error());
-  Result<std::unique_ptr<Runner>> runner = make_runner(arguments, *machine);
+  Result<std::unique_ptr<Runner>> runner = make_runner(arguments, *machine, *folder);
   if (!runner) return report(runner.error());
   Result<std::unique_ptr<Meter>> meter =
       arguments.runtime == "sim" ? make_run_meter(*machine) : make_host_meter();

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "tutti/kernels/inputs.h"
 #include "tutti/policy/registry.h"
+#include "tutti/runtime/command/command_run.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/sim/physical.h"
 
@@ -16,13 +19,14 @@ struct JobProblem {
   std::unique_ptr<Problem> problem;
 };
 
-Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const CostSpec& spec) {
+Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const CostSpec& spec,
+                              const Constraints& constraints = {}) {
   if (graph.size() == 0) return invalid_input("the graph has no ops to run");
   JobProblem made;
   Result<Costs> costs = Costs::build(graph, machine, spec);
   if (!costs) return costs.error();
   made.costs = std::make_unique<Costs>(std::move(*costs));
-  Result<Problem> problem = Problem::make(graph, machine, *made.costs);
+  Result<Problem> problem = Problem::make(graph, machine, *made.costs, constraints);
   if (!problem) return problem.error();
   made.problem = std::make_unique<Problem>(std::move(*problem));
   return made;
@@ -64,6 +68,7 @@ class LocalRunner : public Runner {
   int places() const override { return 1; }
 
   Result<void> check(const Graph& graph) const override {
+    if (graph.command_count() > 0) return check_commands(graph);
     for (const OpId op : graph.ops()) {
       const std::string_view kind = graph.op_kind_name(op);
       bool known = false;
@@ -88,6 +93,7 @@ class LocalRunner : public Runner {
 
   Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
                         DecisionLog& log) override {
+    if (graph.command_count() > 0) return run_commands(graph, job, stop, log);
     const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
     if (!made) return made.error();
     LocalOptions local;
@@ -105,6 +111,51 @@ class LocalRunner : public Runner {
   }
 
  private:
+  // Files take no memory of devices.
+  Result<JobProblem> problem_of_commands(const Graph& graph) const {
+    return problem_of(graph, machine_, options_.costs, {.memory = false});
+  }
+
+  Result<void> check_commands(const Graph& graph) const {
+    if (options_.command_folder.empty()) {
+      return invalid_input("the graph starts programs, and none are run here");
+    }
+    if (graph.command_count() < graph.size()) {
+      return invalid_input("some ops of the graph are programs and some are not; give each one");
+    }
+    const Result<JobProblem> made = problem_of_commands(graph);
+    if (!made) return made.error();
+    return {};
+  }
+
+  Result<RunReport> run_commands(const Graph& graph, const std::string& job, Stop stop,
+                                 DecisionLog& log) const {
+    if (const Result<void> good = check_commands(graph); !good) return good.error();
+    const Result<JobProblem> made = problem_of_commands(graph);
+    if (!made) return made.error();
+    const Result<RunFolder> folder = RunFolder::open(options_.command_folder + "/" + job + ".run");
+    if (!folder) return folder.error();
+    const JournalHead head{.graph = graph.fingerprint(),
+                           .commands = graph.commands_fingerprint(),
+                           .machine = machine_.fingerprint()};
+    const auto commands = CommandRun::open(graph, *folder, head, {.stop = stop});
+    if (!commands) return commands.error();
+    std::set<std::string> kinds;
+    for (const DeviceId id : machine_.devices()) kinds.insert(machine_.device(id).kind);
+    const auto runtime =
+        LocalRuntime::open(machine_, (*commands)->table({kinds.begin(), kinds.end()}));
+    if (!runtime) return runtime.error();
+    LocalOptions local;
+    local.stop = stop;
+    local.files = true;
+    (*runtime)->set_options(std::move(local));
+    Policy policy =
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
+    const Result<Trace> trace = (*runtime)->run_online(*made->problem, policy);
+    if (!trace) return trace.error();
+    return report_of(machine_, *trace);
+  }
+
   const Machine& machine_;
   RunnerOptions options_;
   const PolicyEntry& entry_;

@@ -21,6 +21,9 @@ struct RunnerOptions {
   std::string policy = "critical_path";  // any that can be asked during a run
   uint64_t seed = 1;
   CostSpec costs{};
+  // Local: where jobs whose ops are commands keep their runs, job.run each. A job that is run again
+  // completes its run there. Empty: such jobs are refused.
+  std::string command_folder{};
 };
 
 struct RunReport {

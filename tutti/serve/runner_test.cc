@@ -1,10 +1,14 @@
 #include "tutti/serve/runner.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <string>
 #include <thread>
 
+#include "tutti/graph/file.h"
 #include "tutti/graph/make/cholesky.h"
 #include "tutti/graph/make/family/family.h"
 #include "tutti/graph/make/layered.h"
@@ -62,6 +66,32 @@ TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
   const std::atomic<bool> stopped{true};
   EXPECT_FALSE((*runner)->run(graph, "j", 0, Stop(&stopped), log));
   EXPECT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));  // it can go on afterwards
+}
+
+TEST(Runner, RunsCommandsOnlyWhereItHasAFolderForThem) {
+  const std::string folder = ::testing::TempDir() + "tutti_runner_" + std::to_string(::getpid());
+  std::filesystem::remove_all(folder);
+  const Result<Machine> machine = discover_groups(1, 1);
+  ASSERT_TRUE(machine);
+  Source source = Source::from_text("g", R"({"format": "tutti-graph", "schema_version": 2,
+      "ops": [{"name": "a", "kind": "add", "command": {"argv": ["/bin/sh", "-c", "echo ran"]}}]})");
+  const Graph graph = *read_graph(source);
+  auto without = make_local_runner(*machine, {});
+  ASSERT_TRUE(without);
+  EXPECT_FALSE((*without)->check(graph));
+  DecisionLog log;
+  EXPECT_FALSE((*without)->run(graph, "j", 0, Stop(), log));
+  auto with = make_local_runner(*machine, {.command_folder = folder});
+  ASSERT_TRUE(with);
+  EXPECT_TRUE((*with)->check(graph));
+  for (int i = 0; i < 2; ++i) {  // the second time there is nothing left to do
+    const auto report = (*with)->run(graph, "j", 0, Stop(), log);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(log.op_count(), i + 1);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder + "/j.run/logs/0-a.1.log"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/j.run/logs/0-a.2.log"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Runner, RefusesWhatItHasNoCodeFor) {
