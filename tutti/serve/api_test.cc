@@ -24,6 +24,7 @@ constexpr const char* kGraph = R"({"format": "tutti-graph", "schema_version": 1,
 class GatedRunner : public Runner {
  public:
   const char* name() const override { return "gated"; }
+  std::string policy() const override { return "p"; }
   int places() const override { return 1; }
   Result<void> check(const Graph& graph) const override {
     if (graph.name() == "unrunnable") return invalid_input("no device can run it");
@@ -80,7 +81,7 @@ class Served {
     daemon = std::move(*opened);
     api = std::make_unique<Api>(
         *daemon, Guard(token, {"known.example"}),
-        ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m", .policy = "p"});
+        ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m"});
     auto listening = HttpServer::open({"127.0.0.1", "0"}, limits, *api);
     EXPECT_TRUE(listening) << listening.error().message;
     server = std::move(*listening);

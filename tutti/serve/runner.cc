@@ -61,6 +61,7 @@ class LocalRunner : public Runner {
         runtime_(std::move(runtime)) {}
 
   const char* name() const override { return "local"; }
+  std::string policy() const override { return entry_.name; }
   int places() const override { return 1; }
 
   Result<void> check(const Graph& graph) const override {
@@ -81,9 +82,7 @@ class LocalRunner : public Runner {
                                          graph.value_name(value), to_text(graph.dtype(value))));
       }
     }
-    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
-    if (!made) return made.error();
-    return {};
+    return check_runnable(graph, machine_, options_.costs);
   }
 
   Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
@@ -118,12 +117,11 @@ class SimRunner : public Runner {
       : machine_(machine), options_(std::move(options)), entry_(entry), places_(places) {}
 
   const char* name() const override { return "sim"; }
+  std::string policy() const override { return entry_.name; }
   int places() const override { return places_; }
 
   Result<void> check(const Graph& graph) const override {
-    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
-    if (!made) return made.error();
-    return {};
+    return check_runnable(graph, machine_, options_.costs);
   }
 
   Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
@@ -149,6 +147,12 @@ class SimRunner : public Runner {
 };
 
 }  // namespace
+
+Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs) {
+  const Result<JobProblem> made = problem_of(graph, machine, costs);
+  if (!made) return made.error();
+  return {};
+}
 
 Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options) {
   const Result<const PolicyEntry*> entry = online_policy(options.policy);

@@ -18,7 +18,7 @@
 namespace tutti {
 
 struct RunnerOptions {
-  std::string policy = "critical_path";  // any that can be asked during a run
+  std::string policy{};  // any that can be asked during a run
   uint64_t seed = 1;
   CostSpec costs{};
 };
@@ -32,7 +32,8 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
-  virtual const char* name() const = 0;  // "local", "sim"
+  virtual const char* name() const = 0;    // "local", "sim", "cluster"
+  virtual std::string policy() const = 0;  // who decides
   virtual int places() const = 0;
   // Fails with a sentence if the graph cannot be run here. Any thread may ask.
   virtual Result<void> check(const Graph& graph) const = 0;
@@ -41,6 +42,9 @@ class Runner {
   virtual Result<RunReport> run(const Graph& graph, const std::string& job, int place, Stop stop,
                                 DecisionLog& log) = 0;
 };
+
+// Fails with a sentence if no device of the machine can run some op.
+Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs);
 
 // Both keep a reference to the machine, and fail (invalid_input) if there is no such policy, or if
 // it cannot be asked during a run; local also if this host has not the machine's devices. Real runs

@@ -10,6 +10,7 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/preset.h"
+#include "tutti/serve/cluster_runner.h"
 #include "tutti/serve/meter.h"
 
 namespace tutti {
@@ -17,7 +18,7 @@ namespace {
 
 TEST(Runner, SimulatesAJobAndSaysHowBusyDevicesWere) {
   const Machine machine = *make_preset("p100-4");
-  auto runner = make_sim_runner(machine, {}, 2);
+  auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 2);
   ASSERT_TRUE(runner);
   EXPECT_EQ((*runner)->places(), 2);
   const Graph graph = *make_layered({.ops = 200, .bytes = 1000});
@@ -36,7 +37,7 @@ TEST(Runner, SimulatesAJobAndSaysHowBusyDevicesWere) {
 
 TEST(Runner, GivesReasonsForItsDecisions) {
   const Machine machine = *make_preset("p100-4");
-  auto runner = make_sim_runner(machine, {}, 1);
+  auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 1);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
   ASSERT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));
@@ -51,7 +52,7 @@ TEST(Runner, GivesReasonsForItsDecisions) {
 TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {});
+  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
   ASSERT_TRUE(runner) << runner.error().message;
   const Graph graph = *make_cholesky({.tiles = 4, .tile_size = 32, .devices = 1});
   ASSERT_TRUE((*runner)->check(graph));
@@ -67,7 +68,7 @@ TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
 TEST(Runner, RefusesWhatItHasNoCodeFor) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {});
+  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
   const auto checked = (*runner)->check(*make_fft({.points = 4}));
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().message,
@@ -76,6 +77,47 @@ TEST(Runner, RefusesWhatItHasNoCodeFor) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("plans ahead"), std::string::npos);
   EXPECT_FALSE(make_sim_runner(*machine, {.policy = "nobody"}, 1));
+}
+
+TEST(ClusterRunner, LetsJobsShareTheMachine) {
+  const Machine machine = *make_preset("uniform-2");
+  auto served = serve_cluster(machine, {.policy = "fifo"}, 4);
+  ASSERT_TRUE(served) << served.error().message;
+  const Graph graph = *make_layered({.ops = 400, .bytes = 1000});
+  ASSERT_TRUE(served->runner->check(graph));
+  DecisionLog log;
+  const auto alone = served->runner->run(graph, "alone", 0, Stop(), log);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_GT(alone->makespan, Duration(0));
+  EXPECT_EQ(log.op_count(), 400);
+  // Nobody was there: the next finds the machine as the first did.
+  EXPECT_EQ(served->runner->run(graph, "again", 0, Stop(), log)->makespan, alone->makespan);
+  std::vector<std::thread> threads;
+  for (int place = 0; place < 4; ++place) {
+    threads.emplace_back([&, place] {
+      for (int i = 0; i < 5; ++i) {
+        const auto report = served->runner->run(graph, "j", place, Stop(), log);
+        ASSERT_TRUE(report) << report.error().message;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(log.op_count(), 22 * 400);
+  for (const Decision& decision : log.latest(0, 5)) {
+    EXPECT_NE(decision.reason.find(" ready ops of "), std::string::npos) << decision.reason;
+  }
+}
+
+TEST(ClusterRunner, StopsWaitingForAJobThatIsCancelled) {
+  const Machine machine = *make_preset("uniform-2");
+  auto served = serve_cluster(machine, {.policy = "least_loaded"}, 1);
+  ASSERT_TRUE(served);
+  const Graph graph = *make_layered({.ops = 50});
+  DecisionLog log;
+  const std::atomic<bool> stopped{true};
+  EXPECT_FALSE(served->runner->run(graph, "a", 0, Stop(&stopped), log));
+  EXPECT_TRUE(served->runner->run(graph, "b", 0, Stop(), log));
+  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1));
 }
 
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {
