@@ -30,10 +30,11 @@ class GatedRunner : public Runner {
     if (graph.name() == "unrunnable") return invalid_input("no device can run it");
     return {};
   }
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
+  Result<RunReport> run(const Graph& graph, const RunContext& context,
                         DecisionLog& /*log*/) override {
+    const Stop& stop = context.stop;
     MutexLock lock(mutex_);
-    started_.push_back(job);
+    started_.push_back(context.job);
     changed_.notify_all();
     while (open_ == 0 && !stop.now()) changed_.wait_for(mutex_, std::chrono::milliseconds(5));
     if (stop.now()) return failed("stopped");

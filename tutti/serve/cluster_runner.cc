@@ -158,9 +158,8 @@ class ClusterRunner : public Runner {
   Result<void> check(const Graph& graph) const override {
     return check_runnable(graph, world_->machine(), world_->costs());
   }
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
-                        DecisionLog& log) override {
-    return world_->run(graph, job, stop, log);
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
+    return world_->run(graph, context.job, context.stop, log);
   }
 
  private:

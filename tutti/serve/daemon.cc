@@ -278,8 +278,12 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
   try {
     const Result<Graph> graph =
         read_submission(*started.content, options_.make_graph, options_.most_ops);
-    report = graph ? runner_->run(*graph, started.job.id, place, Stop(&run.stop), decisions_)
-                   : Result<RunReport>(graph.error());
+    const RunContext context{
+        .job = started.job.id,
+        .folder = fmt::format("{}/runs/{}", options_.folder, started.job.number),
+        .place = place,
+        .stop = Stop(&run.stop)};
+    report = graph ? runner_->run(*graph, context, decisions_) : Result<RunReport>(graph.error());
   } catch (const std::exception& error) {
     report = failed(error.what());
   }

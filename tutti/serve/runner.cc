@@ -4,6 +4,7 @@
 
 #include "tutti/kernels/inputs.h"
 #include "tutti/policy/registry.h"
+#include "tutti/runtime/command/command_run.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/sim/physical.h"
 
@@ -65,6 +66,12 @@ class LocalRunner : public Runner {
   int places() const override { return 1; }
 
   Result<void> check(const Graph& graph) const override {
+    if (graph.command_count() > 0) {
+      if (graph.command_count() < graph.size()) {
+        return invalid_input("some ops of the graph have a command and others have none");
+      }
+      return check_runnable(graph, machine_, options_.costs);
+    }
     for (const OpId op : graph.ops()) {
       const std::string_view kind = graph.op_kind_name(op);
       bool known = false;
@@ -85,18 +92,18 @@ class LocalRunner : public Runner {
     return check_runnable(graph, machine_, options_.costs);
   }
 
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
-                        DecisionLog& log) override {
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
     const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
     if (!made) return made.error();
+    Policy policy =
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
+    if (graph.command_count() > 0) return run_commands(*made->problem, policy, context);
     LocalOptions local;
-    local.stop = stop;
+    local.stop = context.stop;
     local.input = [&](ValueId value, const Block& block) {
       fill_input(graph, value, options_.seed, block);
     };
     runtime_->set_options(std::move(local));
-    Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
     const Result<Trace> trace = runtime_->run_online(*made->problem, policy);
     runtime_->set_options({});  // the graph goes
     if (!trace) return trace.error();
@@ -104,6 +111,29 @@ class LocalRunner : public Runner {
   }
 
  private:
+  // On threads of their own: what they run comes from the job.
+  Result<RunReport> run_commands(const Problem& problem, Policy& policy,
+                                 const RunContext& context) const {
+    const Result<RunFolder> folder = RunFolder::open(context.folder);
+    if (!folder) return folder.error();
+    const JournalHead head{.graph = problem.graph.fingerprint(),
+                           .commands = problem.graph.commands_fingerprint(),
+                           .machine = machine_.fingerprint()};
+    const auto commands = CommandRun::open(problem.graph, *folder, head, {.stop = context.stop});
+    if (!commands) return commands.error();
+    std::vector<std::string> kinds;
+    for (const DeviceId id : machine_.devices()) kinds.push_back(machine_.device(id).kind);
+    const auto runtime = LocalRuntime::open(machine_, (*commands)->table(kinds));
+    if (!runtime) return runtime.error();
+    LocalOptions local;
+    local.stop = context.stop;
+    local.files = true;
+    (*runtime)->set_options(std::move(local));
+    const Result<Trace> trace = (*runtime)->run_online(problem, policy);
+    if (!trace) return trace.error();
+    return report_of(machine_, *trace);
+  }
+
   const Machine& machine_;
   RunnerOptions options_;
   const PolicyEntry& entry_;
@@ -124,16 +154,17 @@ class SimRunner : public Runner {
     return check_runnable(graph, machine_, options_.costs);
   }
 
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
-                        DecisionLog& log) override {
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
     const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
     if (!made) return made.error();
     Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
     PhysicalSimulator simulator(*made->problem);
-    const Result<Duration> makespan = simulator.run_online(
-        policy,
-        {.seed = options_.seed, .sample = made->costs->has_noise(), .record = true, .stop = stop});
+    const Result<Duration> makespan =
+        simulator.run_online(policy, {.seed = options_.seed,
+                                      .sample = made->costs->has_noise(),
+                                      .record = true,
+                                      .stop = context.stop});
     if (!makespan) return makespan.error();
     if (*makespan == kNever) return failed("cancelled");
     return report_of(machine_, simulator.trace());

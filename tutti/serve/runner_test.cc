@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "tutti/graph/make/cholesky.h"
@@ -12,6 +14,8 @@
 #include "tutti/machine/preset.h"
 #include "tutti/serve/cluster_runner.h"
 #include "tutti/serve/meter.h"
+#include "tutti/serve/submission.h"
+#include "tutti/serve/testing.h"
 
 namespace tutti {
 namespace {
@@ -24,7 +28,7 @@ TEST(Runner, SimulatesAJobAndSaysHowBusyDevicesWere) {
   const Graph graph = *make_layered({.ops = 200, .bytes = 1000});
   EXPECT_TRUE((*runner)->check(graph));
   DecisionLog log;
-  const auto report = (*runner)->run(graph, "j", 0, Stop(), log);
+  const auto report = (*runner)->run(graph, {.job = "j"}, log);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_GT(report->makespan, Duration(0));
   ASSERT_EQ(report->busy_share.size(), 4U);
@@ -40,7 +44,7 @@ TEST(Runner, GivesReasonsForItsDecisions) {
   auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 1);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
-  ASSERT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));
+  ASSERT_TRUE((*runner)->run(graph, {.job = "j"}, log));
   const auto decisions = log.latest(10, 10);
   ASSERT_FALSE(decisions.empty());
   EXPECT_EQ(decisions[0].job, "j");
@@ -57,12 +61,39 @@ TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
   const Graph graph = *make_cholesky({.tiles = 4, .tile_size = 32, .devices = 1});
   ASSERT_TRUE((*runner)->check(graph));
   DecisionLog log;
-  const auto report = (*runner)->run(graph, "j", 0, Stop(), log);
+  const auto report = (*runner)->run(graph, {.job = "j"}, log);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_GT(report->busy_share.at(0), 0);
   const std::atomic<bool> stopped{true};
-  EXPECT_FALSE((*runner)->run(graph, "j", 0, Stop(&stopped), log));
-  EXPECT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));  // it can go on afterwards
+  EXPECT_FALSE((*runner)->run(graph, {.job = "j", .stop = Stop(&stopped)}, log));
+  EXPECT_TRUE((*runner)->run(graph, {.job = "j"}, log));  // it can go on afterwards
+}
+
+TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
+  const TestFolder folder;
+  const Result<Machine> machine = discover_groups(1, 1);
+  ASSERT_TRUE(machine);
+  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
+  const std::string marks = folder.path() + "/marks";
+  const std::string text =
+      R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [
+          {"name": "a", "run_time_ns": 1000, "command": {"argv": ["/bin/sh", "-c", "echo a >> )" +
+      marks + R"("]}},
+          {"name": "b", "operands": ["a"], "run_time_ns": 1000,
+           "command": {"argv": ["/bin/sh", "-c", "echo b >> )" +
+      marks + R"(; test -e )" + marks + R"(.go"]}}]})";
+  const Result<Graph> read = read_submission(text, {}, 10);
+  ASSERT_TRUE(read) << read.error().message;
+  const Graph& graph = *read;
+  ASSERT_TRUE((*runner)->check(graph));
+  DecisionLog log;
+  const RunContext context{.job = "j", .folder = folder.path() + "/runs/1"};
+  EXPECT_FALSE((*runner)->run(graph, context, log));  // b fails
+  std::ofstream(marks + ".go") << "go";
+  const auto again = (*runner)->run(graph, context, log);
+  EXPECT_TRUE(again) << again.error().message;
+  std::ifstream file(marks);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "a\nb\nb\n");
 }
 
 TEST(Runner, RefusesWhatItHasNoCodeFor) {
@@ -86,17 +117,17 @@ TEST(ClusterRunner, LetsJobsShareTheMachine) {
   const Graph graph = *make_layered({.ops = 400, .bytes = 1000});
   ASSERT_TRUE(served->runner->check(graph));
   DecisionLog log;
-  const auto alone = served->runner->run(graph, "alone", 0, Stop(), log);
+  const auto alone = served->runner->run(graph, {.job = "alone"}, log);
   ASSERT_TRUE(alone) << alone.error().message;
   EXPECT_GT(alone->makespan, Duration(0));
   EXPECT_EQ(log.op_count(), 400);
   // Nobody was there: the next finds the machine as the first did.
-  EXPECT_EQ(served->runner->run(graph, "again", 0, Stop(), log)->makespan, alone->makespan);
+  EXPECT_EQ(served->runner->run(graph, {.job = "again"}, log)->makespan, alone->makespan);
   std::vector<std::thread> threads;
   for (int place = 0; place < 4; ++place) {
     threads.emplace_back([&, place] {
       for (int i = 0; i < 5; ++i) {
-        const auto report = served->runner->run(graph, "j", place, Stop(), log);
+        const auto report = served->runner->run(graph, {.job = "j", .place = place}, log);
         ASSERT_TRUE(report) << report.error().message;
       }
     });
@@ -115,8 +146,8 @@ TEST(ClusterRunner, StopsWaitingForAJobThatIsCancelled) {
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
   const std::atomic<bool> stopped{true};
-  EXPECT_FALSE(served->runner->run(graph, "a", 0, Stop(&stopped), log));
-  EXPECT_TRUE(served->runner->run(graph, "b", 0, Stop(), log));
+  EXPECT_FALSE(served->runner->run(graph, {.job = "a", .stop = Stop(&stopped)}, log));
+  EXPECT_TRUE(served->runner->run(graph, {.job = "b"}, log));
   EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1));
 }
 
