@@ -198,7 +198,7 @@ TEST_F(ServeCommands, ServeDoesNotStartOnAJournalThatIsDamagedOrInUse) {
   const std::vector<std::string> another = {"serve",      "--runtime", "sim",
                                             "--machine",  "uniform-2", "--state",
                                             path("jobs"), "--listen",  "127.0.0.1:0"};
-  expect_one_sentence(run(another), "another tutti serve uses this folder");
+  expect_one_sentence(run(another), "another run is at work in this folder");
   EXPECT_EQ(end(SIGTERM), 0);
   std::string journal = read_text(path("jobs/journal"));
   journal[100] = static_cast<char>(journal[100] ^ 1);

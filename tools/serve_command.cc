@@ -16,6 +16,7 @@
 #include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/serve/api.h"
+#include "tutti/serve/cluster_runner.h"
 
 namespace tutti {
 namespace {
@@ -73,21 +74,40 @@ Result<std::string> token_for(const ServeArguments& arguments, const ListenAddre
   return token;
 }
 
-Result<std::unique_ptr<Runner>> make_runner(const ServeArguments& arguments, const Machine& machine,
-                                            const std::string& folder) {
+// Who runs jobs, and who says how busy that keeps the machine.
+struct Running {
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<Meter> meter;
+};
+
+Result<Running> make_running(const ServeArguments& arguments, const Machine& machine) {
   RunnerOptions options = arguments.runner;
-  if (arguments.daemon.allow_commands) options.command_folder = folder + "/commands";
   Result<CostSpec> costs = load_costs(arguments.costs);
   if (!costs) return costs.error();
   options.costs = std::move(*costs);
+  if (options.policy.empty()) {
+    options.policy = arguments.runtime == "cluster" ? "fifo" : "critical_path";
+  }
+  const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
+  if (arguments.runtime == "cluster") {
+    Result<ServedCluster> cluster = serve_cluster(machine, std::move(options), places);
+    if (!cluster) return cluster.error();
+    return Running{std::move(cluster->runner), std::move(cluster->meter)};
+  }
   if (arguments.runtime == "sim") {
-    const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
-    return make_sim_runner(machine, std::move(options), places);
+    Result<std::unique_ptr<Runner>> runner = make_sim_runner(machine, std::move(options), places);
+    if (!runner) return runner.error();
+    return Running{std::move(*runner), make_run_meter(machine)};
   }
   if (arguments.parallel > 1) {
-    return invalid_input("real runs go one after another; --parallel is for --runtime sim");
+    return invalid_input(
+        "real runs go one after another; --parallel is for --runtime sim and cluster");
   }
-  return make_local_runner(machine, std::move(options));
+  Result<std::unique_ptr<Runner>> runner = make_local_runner(machine, std::move(options));
+  if (!runner) return runner.error();
+  Result<std::unique_ptr<Meter>> meter = make_host_meter();
+  if (!meter) return meter.error();
+  return Running{std::move(*runner), std::move(*meter)};
 }
 
 // Until somebody asks this process to end. Requires that both signals are blocked everywhere.
@@ -112,11 +132,9 @@ int run_serve(ServeArguments arguments) {
   if (!folder) return report(folder.error());
   const Result<Machine> machine = load_machine(arguments.machine);
   if (!machine) return report(machine.error());
-  Result<std::unique_ptr<Runner>> runner = make_runner(arguments, *machine, *folder);
-  if (!runner) return report(runner.error());
-  Result<std::unique_ptr<Meter>> meter =
-      arguments.runtime == "sim" ? make_run_meter(*machine) : make_host_meter();
-  if (!meter) return report(meter.error());
+  Result<Running> running = make_running(arguments, *machine);
+  if (!running) return report(running.error());
+  const std::string policy = running->runner->policy();
   arguments.daemon.folder = *folder;
   arguments.daemon.limits.open_bytes = arguments.open_mib << 20;
   arguments.daemon.longest_journal = arguments.rewrite_mib << 20;
@@ -125,7 +143,7 @@ int run_serve(ServeArguments arguments) {
     return make_graph(words, static_cast<double>(most_ops) * (1 + kEdgesOfAnOp));
   };
   Result<std::unique_ptr<Daemon>> daemon =
-      Daemon::open(arguments.daemon, std::move(*runner), std::move(*meter));
+      Daemon::open(arguments.daemon, std::move(running->runner), std::move(running->meter));
   if (!daemon) return report(daemon.error());
   if ((*daemon)->cut_bytes() > 0) {
     fmt::print(stderr, "tutti: {}/journal: cut off {} bytes of a record that nobody was promised\n",
@@ -134,16 +152,14 @@ int run_serve(ServeArguments arguments) {
   Api api(**daemon, Guard(*token, arguments.names),
           {.most_body_bytes = arguments.most_body_mib << 20,
            .version = TUTTI_VERSION,
-           .machine = machine->name(),
-           .policy = arguments.runner.policy});
+           .machine = machine->name()});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(*address, arguments.http, api);
   if (!server) return report(server.error());
   api.watch(server->get());
   const bool bare = address->host.find(':') == std::string::npos;
   fmt::print("tutti serve: http://{}:{} ({} runs on {}, decided by {}; journal in {}; {})\n",
              bare ? address->host : "[" + address->host + "]", (*server)->port(),
-             arguments.runtime == "sim" ? "simulated" : "real", machine->name(),
-             arguments.runner.policy, *folder,
+             arguments.runtime == "local" ? "real" : "simulated", machine->name(), policy, *folder,
              token->empty() ? "no token asked" : "a token is asked");
   const auto open = (*daemon)->figures().jobs.open();
   if (open > 0) fmt::print("tutti serve: going on with {} open jobs\n", open);
@@ -196,7 +212,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("serve", "Take jobs over HTTP and run them");
   command->footer(
       "Example: tutti serve --state jobs --policy critical_path\n"
-      "         tutti serve --runtime sim --machine p100-4\n"
+      "         tutti serve --runtime cluster --machine p100-4 --policy graphene --parallel 8\n"
       "         tutti serve --listen 0.0.0.0:7171 --token-file token");
   auto arguments = std::make_shared<ServeArguments>();
   command
@@ -206,16 +222,17 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_option("--costs", arguments->costs, "Costs file that the policy decides by");
   command
       ->add_option("--runtime", arguments->runtime,
-                   "local: run for real on this host; sim: simulate")
-      ->check(CLI::IsMember({"local", "sim"}))
+                   "local: for real on this host, one job at a time; sim: simulated, each job with "
+                   "the machine to itself; cluster: simulated, all jobs share the machine")
+      ->check(CLI::IsMember({"local", "sim", "cluster"}))
       ->capture_default_str();
-  command
-      ->add_option("--policy", arguments->runner.policy,
-                   "Who decides: any policy that can be asked during a run (tutti policies)")
-      ->capture_default_str();
+  command->add_option(
+      "--policy", arguments->runner.policy,
+      "Who decides: any policy that can be asked during a run (tutti policies; default: "
+      "critical_path), or a dispatcher for --runtime cluster (default: fifo)");
   command
       ->add_option("--parallel", arguments->parallel,
-                   "Simulated jobs at once; 0 is one per usable core")
+                   "Simulated jobs at once; 0 is one for each usable core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command->add_option("--seed", arguments->runner.seed, "Seed of all random choices")

@@ -29,7 +29,7 @@ void print_overview(const Document& overview) {
     return entry != nullptr && entry->boolean;
   };
   fmt::print("{} runs on {}, decided by {}{}{}\n",
-             entry_text(overview, "runtime") == "sim" ? "simulated" : "real",
+             entry_text(overview, "runtime") == "local" ? "real" : "simulated",
              entry_text(overview, "machine"), entry_text(overview, "policy"),
              yes("draining") ? ", draining" : "", yes("stopping") ? ", stopping" : "");
   const std::string broken = entry_text(overview, "broken");

@@ -301,7 +301,7 @@ HttpReply Api::overview() const {
   JsonWriter json(/*inline_depth=*/2);
   json.open_object().field("schema_version", 1).field("version", options_.version);
   json.field("machine", options_.machine).field("runtime", daemon_.runner().name());
-  json.field("policy", options_.policy).field("started_unix_ms", started_ms_);
+  json.field("policy", daemon_.runner().policy()).field("started_unix_ms", started_ms_);
   json.field("now_unix_ms", wall_clock_ms()).field("draining", figures.draining);
   json.field("stopping", figures.stopping).field("broken", figures.broken);
   write_counts(figures, json);

@@ -19,7 +19,6 @@ struct ApiOptions {
   int64_t most_body_bytes = int64_t{16} << 20;  // of one job
   std::string version;
   std::string machine;  // its name
-  std::string policy;
 };
 
 class Api : public HttpHandler {

@@ -24,15 +24,17 @@ constexpr const char* kGraph = R"({"format": "tutti-graph", "schema_version": 1,
 class GatedRunner : public Runner {
  public:
   const char* name() const override { return "gated"; }
+  std::string policy() const override { return "p"; }
   int places() const override { return 1; }
   Result<void> check(const Graph& graph) const override {
     if (graph.name() == "unrunnable") return invalid_input("no device can run it");
     return {};
   }
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
+  Result<RunReport> run(const Graph& graph, const RunContext& context,
                         DecisionLog& /*log*/) override {
+    const Stop& stop = context.stop;
     MutexLock lock(mutex_);
-    started_.push_back(job);
+    started_.push_back(context.job);
     changed_.notify_all();
     while (open_ == 0 && !stop.now()) changed_.wait_for(mutex_, std::chrono::milliseconds(5));
     if (stop.now()) return failed("stopped");
@@ -80,7 +82,7 @@ class Served {
     daemon = std::move(*opened);
     api = std::make_unique<Api>(
         *daemon, Guard(token, {"known.example"}),
-        ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m", .policy = "p"});
+        ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m"});
     auto listening = HttpServer::open({"127.0.0.1", "0"}, limits, *api);
     EXPECT_TRUE(listening) << listening.error().message;
     server = std::move(*listening);

@@ -124,6 +124,10 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
     return refused(What::invalid, fmt::format("a priority is from {} to {}, and this is {}",
                                               -kMostPriority, kMostPriority, priority));
   }
+  // A text of nothing but brackets takes a hundred times its length while it is read.
+  constexpr size_t kLarge = size_t{256} << 10;
+  std::optional<MutexLock> one_at_a_time;
+  if (content->size() > kLarge) one_at_a_time.emplace(large_);
   const Result<Graph> graph = read_submission(*content, options_.make_graph, options_.most_ops);
   if (!graph) return refused(What::invalid, graph.error().message);
   if (graph->size() > options_.most_ops) {
@@ -138,6 +142,7 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
   if (const Result<void> good = runner_->check(*graph); !good) {
     return refused(What::unrunnable, good.error().message);
   }
+  one_at_a_time.reset();
   const Submission submission{id, priority, graph->name(), graph->size(), std::move(content)};
   MutexLock lock(mutex_);
   if (!broken_.empty()) return refused(What::unavailable, "the journal has failed: " + broken_);
@@ -273,8 +278,12 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
   try {
     const Result<Graph> graph =
         read_submission(*started.content, options_.make_graph, options_.most_ops);
-    report = graph ? runner_->run(*graph, started.job.id, place, Stop(&run.stop), decisions_)
-                   : Result<RunReport>(graph.error());
+    const RunContext context{
+        .job = started.job.id,
+        .folder = fmt::format("{}/runs/{}", options_.folder, started.job.number),
+        .place = place,
+        .stop = Stop(&run.stop)};
+    report = graph ? runner_->run(*graph, context, decisions_) : Result<RunReport>(graph.error());
   } catch (const std::exception& error) {
     report = failed(error.what());
   }

@@ -130,6 +130,7 @@ class Daemon {
   DecisionLog decisions_;
   int run_log_ = -1;
 
+  Mutex large_;  // held while a large submission is read
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;  // something is on the disk, or all ends
   std::condition_variable_any work_;             // there may be something to run

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <condition_variable>
 #include <deque>
-#include <set>
 #include <thread>
 
 #include "tutti/base/mutex.h"
@@ -51,9 +50,6 @@ class HostMeter : public Meter {
  public:
   explicit HostMeter(const Machine& host)
       : sampler_(sources_of(host)), belief_(host, sampler_.counters()) {
-    for (const Counter& counter : sampler_.counters()) {
-      if (counter.quantity != Quantity::other) counted_.insert(counter.resource);
-    }
     thread_ = std::thread([this] { work(); });
   }
   ~HostMeter() override {
@@ -86,27 +82,15 @@ class HostMeter : public Meter {
         sampler_.sample();
       }
       std::vector<Utilisation> fresh =
-          believed(belief_.infer(constants, {.readings = sampler_.take()}, {.seed = ++round}));
+          believed(belief_, sampler_.counters(),
+                   belief_.infer(constants, {.readings = sampler_.take()}, {.seed = ++round}));
       MutexLock lock(mutex_);
       latest_ = std::move(fresh);
     }
   }
 
-  std::vector<Utilisation> believed(const Inferred& inferred) const {
-    std::vector<Utilisation> all;
-    for (size_t r = 0; r < belief_.resources().size(); ++r) {
-      const Believed& about = belief_.resources()[r];
-      const auto [low, high] = interval_of(inferred.samples, about.variable);
-      const auto share = [](double number) { return std::clamp(number, 0.0, 1.0); };
-      all.push_back({about.name, share(inferred.mean[r]), share(low), share(high),
-                     counted_.contains(about.resource)});
-    }
-    return all;
-  }
-
   Sampler sampler_;
   Belief belief_;
-  std::set<Resource> counted_;
   mutable Mutex mutex_;
   std::condition_variable_any woken_;
   bool ends_ GUARDED_BY(mutex_) = false;
@@ -153,6 +137,24 @@ class RunMeter : public Meter {
 };
 
 }  // namespace
+
+std::vector<Utilisation> believed(const Belief& belief, std::span<const Counter> counters,
+                                  const Inferred& inferred) {
+  const auto is_counted = [&](const Resource& resource) {
+    return std::any_of(counters.begin(), counters.end(), [&](const Counter& counter) {
+      return counter.quantity != Quantity::other && counter.resource == resource;
+    });
+  };
+  std::vector<Utilisation> all;
+  for (size_t r = 0; r < belief.resources().size(); ++r) {
+    const Believed& about = belief.resources()[r];
+    const auto [low, high] = interval_of(inferred.samples, about.variable);
+    const auto share = [](double number) { return std::clamp(number, 0.0, 1.0); };
+    all.push_back(
+        {about.name, share(inferred.mean[r]), share(low), share(high), is_counted(about.resource)});
+  }
+  return all;
+}
 
 Result<std::unique_ptr<Meter>> make_host_meter() {
   const Result<Machine> host = discover_machine();

@@ -8,6 +8,7 @@
 #define TUTTI_SERVE_METER_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@
 #include "tutti/serve/runner.h"
 
 namespace tutti {
+
+class Belief;
+struct Counter;
+struct Inferred;
 
 struct Utilisation {
   std::string resource;
@@ -35,6 +40,10 @@ class Meter {
   // Where the figures come from, in a few words.
   virtual const char* what() const = 0;
 };
+
+// What a belief says of each of its resources; those that `counters` speak of are measured.
+std::vector<Utilisation> believed(const Belief& belief, std::span<const Counter> counters,
+                                  const Inferred& inferred);
 
 // Of this host as it is, into whatever devices a machine file may divide it. Fails as
 // discover_machine does.

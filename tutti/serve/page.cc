@@ -118,7 +118,7 @@ function share(one) {
 
 function show(data) {
   const jobs = data.jobs;
-  at('subtitle').textContent = `${data.runtime === 'sim' ? 'simulated' : 'real'} runs on ${data.machine}, decided by ${data.policy}; ` +
+  at('subtitle').textContent = `${data.runtime === 'local' ? 'real' : 'simulated'} runs on ${data.machine}, decided by ${data.policy}; ` +
     `up for ${duration(data.now_unix_ms - data.started_unix_ms)}; version ${data.version}`;
   const trouble = data.broken ? `The journal cannot be written, so no jobs are taken: ${data.broken}`
     : data.stopping ? 'The server is being stopped.' : data.draining ? 'The server is draining: it takes no new jobs.' : '';

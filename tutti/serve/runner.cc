@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "tutti/kernels/inputs.h"
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/command/command_run.h"
@@ -19,14 +17,13 @@ struct JobProblem {
   std::unique_ptr<Problem> problem;
 };
 
-Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const CostSpec& spec,
-                              const Constraints& constraints = {}) {
+Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const CostSpec& spec) {
   if (graph.size() == 0) return invalid_input("the graph has no ops to run");
   JobProblem made;
   Result<Costs> costs = Costs::build(graph, machine, spec);
   if (!costs) return costs.error();
   made.costs = std::make_unique<Costs>(std::move(*costs));
-  Result<Problem> problem = Problem::make(graph, machine, *made.costs, constraints);
+  Result<Problem> problem = Problem::make(graph, machine, *made.costs);
   if (!problem) return problem.error();
   made.problem = std::make_unique<Problem>(std::move(*problem));
   return made;
@@ -65,10 +62,16 @@ class LocalRunner : public Runner {
         runtime_(std::move(runtime)) {}
 
   const char* name() const override { return "local"; }
+  std::string policy() const override { return entry_.name; }
   int places() const override { return 1; }
 
   Result<void> check(const Graph& graph) const override {
-    if (graph.command_count() > 0) return check_commands(graph);
+    if (graph.command_count() > 0) {
+      if (graph.command_count() < graph.size()) {
+        return invalid_input("some ops of the graph have a command and others have none");
+      }
+      return check_runnable(graph, machine_, options_.costs);
+    }
     for (const OpId op : graph.ops()) {
       const std::string_view kind = graph.op_kind_name(op);
       bool known = false;
@@ -86,24 +89,21 @@ class LocalRunner : public Runner {
                                          graph.value_name(value), to_text(graph.dtype(value))));
       }
     }
-    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
-    if (!made) return made.error();
-    return {};
+    return check_runnable(graph, machine_, options_.costs);
   }
 
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
-                        DecisionLog& log) override {
-    if (graph.command_count() > 0) return run_commands(graph, job, stop, log);
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
     const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
     if (!made) return made.error();
+    Policy policy =
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
+    if (graph.command_count() > 0) return run_commands(*made->problem, policy, context);
     LocalOptions local;
-    local.stop = stop;
+    local.stop = context.stop;
     local.input = [&](ValueId value, const Block& block) {
       fill_input(graph, value, options_.seed, block);
     };
     runtime_->set_options(std::move(local));
-    Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
     const Result<Trace> trace = runtime_->run_online(*made->problem, policy);
     runtime_->set_options({});  // the graph goes
     if (!trace) return trace.error();
@@ -111,47 +111,25 @@ class LocalRunner : public Runner {
   }
 
  private:
-  // Files take no memory of devices.
-  Result<JobProblem> problem_of_commands(const Graph& graph) const {
-    return problem_of(graph, machine_, options_.costs, {.memory = false});
-  }
-
-  Result<void> check_commands(const Graph& graph) const {
-    if (options_.command_folder.empty()) {
-      return invalid_input("the graph starts programs, and none are run here");
-    }
-    if (graph.command_count() < graph.size()) {
-      return invalid_input("some ops of the graph are programs and some are not; give each one");
-    }
-    const Result<JobProblem> made = problem_of_commands(graph);
-    if (!made) return made.error();
-    return {};
-  }
-
-  Result<RunReport> run_commands(const Graph& graph, const std::string& job, Stop stop,
-                                 DecisionLog& log) const {
-    if (const Result<void> good = check_commands(graph); !good) return good.error();
-    const Result<JobProblem> made = problem_of_commands(graph);
-    if (!made) return made.error();
-    const Result<RunFolder> folder = RunFolder::open(options_.command_folder + "/" + job + ".run");
+  // On threads of their own: what they run comes from the job.
+  Result<RunReport> run_commands(const Problem& problem, Policy& policy,
+                                 const RunContext& context) const {
+    const Result<RunFolder> folder = RunFolder::open(context.folder);
     if (!folder) return folder.error();
-    const JournalHead head{.graph = graph.fingerprint(),
-                           .commands = graph.commands_fingerprint(),
+    const JournalHead head{.graph = problem.graph.fingerprint(),
+                           .commands = problem.graph.commands_fingerprint(),
                            .machine = machine_.fingerprint()};
-    const auto commands = CommandRun::open(graph, *folder, head, {.stop = stop});
+    const auto commands = CommandRun::open(problem.graph, *folder, head, {.stop = context.stop});
     if (!commands) return commands.error();
-    std::set<std::string> kinds;
-    for (const DeviceId id : machine_.devices()) kinds.insert(machine_.device(id).kind);
-    const auto runtime =
-        LocalRuntime::open(machine_, (*commands)->table({kinds.begin(), kinds.end()}));
+    std::vector<std::string> kinds;
+    for (const DeviceId id : machine_.devices()) kinds.push_back(machine_.device(id).kind);
+    const auto runtime = LocalRuntime::open(machine_, (*commands)->table(kinds));
     if (!runtime) return runtime.error();
     LocalOptions local;
-    local.stop = stop;
+    local.stop = context.stop;
     local.files = true;
     (*runtime)->set_options(std::move(local));
-    Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
-    const Result<Trace> trace = (*runtime)->run_online(*made->problem, policy);
+    const Result<Trace> trace = (*runtime)->run_online(problem, policy);
     if (!trace) return trace.error();
     return report_of(machine_, *trace);
   }
@@ -169,24 +147,24 @@ class SimRunner : public Runner {
       : machine_(machine), options_(std::move(options)), entry_(entry), places_(places) {}
 
   const char* name() const override { return "sim"; }
+  std::string policy() const override { return entry_.name; }
   int places() const override { return places_; }
 
   Result<void> check(const Graph& graph) const override {
-    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
-    if (!made) return made.error();
-    return {};
+    return check_runnable(graph, machine_, options_.costs);
   }
 
-  Result<RunReport> run(const Graph& graph, const std::string& job, int /*place*/, Stop stop,
-                        DecisionLog& log) override {
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
     const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
     if (!made) return made.error();
     Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, job, log);
+        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
     PhysicalSimulator simulator(*made->problem);
-    const Result<Duration> makespan = simulator.run_online(
-        policy,
-        {.seed = options_.seed, .sample = made->costs->has_noise(), .record = true, .stop = stop});
+    const Result<Duration> makespan =
+        simulator.run_online(policy, {.seed = options_.seed,
+                                      .sample = made->costs->has_noise(),
+                                      .record = true,
+                                      .stop = context.stop});
     if (!makespan) return makespan.error();
     if (*makespan == kNever) return failed("cancelled");
     return report_of(machine_, simulator.trace());
@@ -200,6 +178,12 @@ class SimRunner : public Runner {
 };
 
 }  // namespace
+
+Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs) {
+  const Result<JobProblem> made = problem_of(graph, machine, costs);
+  if (!made) return made.error();
+  return {};
+}
 
 Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options) {
   const Result<const PolicyEntry*> entry = online_policy(options.policy);

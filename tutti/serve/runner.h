@@ -18,12 +18,17 @@
 namespace tutti {
 
 struct RunnerOptions {
-  std::string policy = "critical_path";  // any that can be asked during a run
+  std::string policy{};  // any that can be asked during a run
   uint64_t seed = 1;
   CostSpec costs{};
-  // Local: where jobs whose ops are commands keep their runs, job.run each. A job that is run again
-  // completes its run there. Empty: such jobs are refused.
-  std::string command_folder{};
+};
+
+// One run of one job.
+struct RunContext {
+  std::string job;       // its name, for the log
+  std::string folder{};  // of the job's own; what an earlier run left there is gone on with
+  int place = 0;         // from 0; one run at a time in each
+  Stop stop{};
 };
 
 struct RunReport {
@@ -35,19 +40,24 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
-  virtual const char* name() const = 0;  // "local", "sim"
+  virtual const char* name() const = 0;    // "local", "sim", "cluster"
+  virtual std::string policy() const = 0;  // who decides
   virtual int places() const = 0;
   // Fails with a sentence if the graph cannot be run here. Any thread may ask.
   virtual Result<void> check(const Graph& graph) const = 0;
-  // `job` names it in the log. When stopped it fails, soon. At most places() at once, each with a
-  // place of its own, from 0.
-  virtual Result<RunReport> run(const Graph& graph, const std::string& job, int place, Stop stop,
+  // When stopped it fails, soon.
+  virtual Result<RunReport> run(const Graph& graph, const RunContext& context,
                                 DecisionLog& log) = 0;
 };
 
+// Fails with a sentence if no device of the machine can run some op.
+Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs);
+
 // Both keep a reference to the machine, and fail (invalid_input) if there is no such policy, or if
 // it cannot be asked during a run; local also if this host has not the machine's devices. Real runs
-// have one place: two at once would share the devices without knowing of each other.
+// have one place: two at once would share the devices without knowing of each other. Commands of a
+// graph are started by real runs alone, and noted in the job's folder, so that those that are done
+// are not run again (tutti/runtime/command).
 Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options);
 Result<std::unique_ptr<Runner>> make_sim_runner(const Machine& machine, RunnerOptions options,
                                                 int places);

@@ -1,33 +1,34 @@
 #include "tutti/serve/runner.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
-#include <string>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
-#include "tutti/graph/file.h"
 #include "tutti/graph/make/cholesky.h"
 #include "tutti/graph/make/family/family.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/preset.h"
+#include "tutti/serve/cluster_runner.h"
 #include "tutti/serve/meter.h"
+#include "tutti/serve/submission.h"
+#include "tutti/serve/testing.h"
 
 namespace tutti {
 namespace {
 
 TEST(Runner, SimulatesAJobAndSaysHowBusyDevicesWere) {
   const Machine machine = *make_preset("p100-4");
-  auto runner = make_sim_runner(machine, {}, 2);
+  auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 2);
   ASSERT_TRUE(runner);
   EXPECT_EQ((*runner)->places(), 2);
   const Graph graph = *make_layered({.ops = 200, .bytes = 1000});
   EXPECT_TRUE((*runner)->check(graph));
   DecisionLog log;
-  const auto report = (*runner)->run(graph, "j", 0, Stop(), log);
+  const auto report = (*runner)->run(graph, {.job = "j"}, log);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_GT(report->makespan, Duration(0));
   ASSERT_EQ(report->busy_share.size(), 4U);
@@ -40,10 +41,10 @@ TEST(Runner, SimulatesAJobAndSaysHowBusyDevicesWere) {
 
 TEST(Runner, GivesReasonsForItsDecisions) {
   const Machine machine = *make_preset("p100-4");
-  auto runner = make_sim_runner(machine, {}, 1);
+  auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 1);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
-  ASSERT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));
+  ASSERT_TRUE((*runner)->run(graph, {.job = "j"}, log));
   const auto decisions = log.latest(10, 10);
   ASSERT_FALSE(decisions.empty());
   EXPECT_EQ(decisions[0].job, "j");
@@ -55,49 +56,50 @@ TEST(Runner, GivesReasonsForItsDecisions) {
 TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {});
+  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
   ASSERT_TRUE(runner) << runner.error().message;
   const Graph graph = *make_cholesky({.tiles = 4, .tile_size = 32, .devices = 1});
   ASSERT_TRUE((*runner)->check(graph));
   DecisionLog log;
-  const auto report = (*runner)->run(graph, "j", 0, Stop(), log);
+  const auto report = (*runner)->run(graph, {.job = "j"}, log);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_GT(report->busy_share.at(0), 0);
   const std::atomic<bool> stopped{true};
-  EXPECT_FALSE((*runner)->run(graph, "j", 0, Stop(&stopped), log));
-  EXPECT_TRUE((*runner)->run(graph, "j", 0, Stop(), log));  // it can go on afterwards
+  EXPECT_FALSE((*runner)->run(graph, {.job = "j", .stop = Stop(&stopped)}, log));
+  EXPECT_TRUE((*runner)->run(graph, {.job = "j"}, log));  // it can go on afterwards
 }
 
-TEST(Runner, RunsCommandsOnlyWhereItHasAFolderForThem) {
-  const std::string folder = ::testing::TempDir() + "tutti_runner_" + std::to_string(::getpid());
-  std::filesystem::remove_all(folder);
+TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
+  const TestFolder folder;
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  Source source = Source::from_text("g", R"({"format": "tutti-graph", "schema_version": 2,
-      "ops": [{"name": "a", "kind": "add", "command": {"argv": ["/bin/sh", "-c", "echo ran"]}}]})");
-  const Graph graph = *read_graph(source);
-  auto without = make_local_runner(*machine, {});
-  ASSERT_TRUE(without);
-  EXPECT_FALSE((*without)->check(graph));
+  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
+  const std::string marks = folder.path() + "/marks";
+  const std::string text =
+      R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [
+          {"name": "a", "run_time_ns": 1000, "command": {"argv": ["/bin/sh", "-c", "echo a >> )" +
+      marks + R"("]}},
+          {"name": "b", "operands": ["a"], "run_time_ns": 1000,
+           "command": {"argv": ["/bin/sh", "-c", "echo b >> )" +
+      marks + R"(; test -e )" + marks + R"(.go"]}}]})";
+  const Result<Graph> read = read_submission(text, {}, 10);
+  ASSERT_TRUE(read) << read.error().message;
+  const Graph& graph = *read;
+  ASSERT_TRUE((*runner)->check(graph));
   DecisionLog log;
-  EXPECT_FALSE((*without)->run(graph, "j", 0, Stop(), log));
-  auto with = make_local_runner(*machine, {.command_folder = folder});
-  ASSERT_TRUE(with);
-  EXPECT_TRUE((*with)->check(graph));
-  for (int i = 0; i < 2; ++i) {  // the second time there is nothing left to do
-    const auto report = (*with)->run(graph, "j", 0, Stop(), log);
-    ASSERT_TRUE(report) << report.error().message;
-    EXPECT_EQ(log.op_count(), i + 1);
-  }
-  EXPECT_TRUE(std::filesystem::exists(folder + "/j.run/logs/0-a.1.log"));
-  EXPECT_FALSE(std::filesystem::exists(folder + "/j.run/logs/0-a.2.log"));
-  std::filesystem::remove_all(folder);
+  const RunContext context{.job = "j", .folder = folder.path() + "/runs/1"};
+  EXPECT_FALSE((*runner)->run(graph, context, log));  // b fails
+  std::ofstream(marks + ".go") << "go";
+  const auto again = (*runner)->run(graph, context, log);
+  EXPECT_TRUE(again) << again.error().message;
+  std::ifstream file(marks);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "a\nb\nb\n");
 }
 
 TEST(Runner, RefusesWhatItHasNoCodeFor) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {});
+  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
   const auto checked = (*runner)->check(*make_fft({.points = 4}));
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().message,
@@ -106,6 +108,47 @@ TEST(Runner, RefusesWhatItHasNoCodeFor) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("plans ahead"), std::string::npos);
   EXPECT_FALSE(make_sim_runner(*machine, {.policy = "nobody"}, 1));
+}
+
+TEST(ClusterRunner, LetsJobsShareTheMachine) {
+  const Machine machine = *make_preset("uniform-2");
+  auto served = serve_cluster(machine, {.policy = "fifo"}, 4);
+  ASSERT_TRUE(served) << served.error().message;
+  const Graph graph = *make_layered({.ops = 400, .bytes = 1000});
+  ASSERT_TRUE(served->runner->check(graph));
+  DecisionLog log;
+  const auto alone = served->runner->run(graph, {.job = "alone"}, log);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_GT(alone->makespan, Duration(0));
+  EXPECT_EQ(log.op_count(), 400);
+  // Nobody was there: the next finds the machine as the first did.
+  EXPECT_EQ(served->runner->run(graph, {.job = "again"}, log)->makespan, alone->makespan);
+  std::vector<std::thread> threads;
+  for (int place = 0; place < 4; ++place) {
+    threads.emplace_back([&, place] {
+      for (int i = 0; i < 5; ++i) {
+        const auto report = served->runner->run(graph, {.job = "j", .place = place}, log);
+        ASSERT_TRUE(report) << report.error().message;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(log.op_count(), 22 * 400);
+  for (const Decision& decision : log.latest(0, 5)) {
+    EXPECT_NE(decision.reason.find(" ready ops of "), std::string::npos) << decision.reason;
+  }
+}
+
+TEST(ClusterRunner, StopsWaitingForAJobThatIsCancelled) {
+  const Machine machine = *make_preset("uniform-2");
+  auto served = serve_cluster(machine, {.policy = "least_loaded"}, 1);
+  ASSERT_TRUE(served);
+  const Graph graph = *make_layered({.ops = 50});
+  DecisionLog log;
+  const std::atomic<bool> stopped{true};
+  EXPECT_FALSE(served->runner->run(graph, {.job = "a", .stop = Stop(&stopped)}, log));
+  EXPECT_TRUE(served->runner->run(graph, {.job = "b"}, log));
+  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1));
 }
 
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {

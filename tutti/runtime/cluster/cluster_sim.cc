@@ -170,6 +170,16 @@ void ClusterSim::schedule(Duration time, Event::Kind kind, int32_t index) {
   events_.push({time, turn_++, kind, index});
 }
 
+JobId ClusterSim::arrive(std::shared_ptr<const Job> job) {
+  TUTTI_CHECK(arrivals_.empty() || arrivals_.back().time <= now());
+  const bool idle = done();
+  const JobId id{static_cast<int32_t>(arrivals_.size())};
+  records_.push_back({.id = id, .job = job, .arrival = now(), .start = kNever});
+  arrivals_.push_back({now(), std::move(job)});
+  if (idle) move_on();
+  return id;
+}
+
 void ClusterSim::admit(const Arrival& arrival) {
   const JobStatus& job = ledger_.admit(arrival.job);
   if (job.left == 0) end_job(job.id);

@@ -58,8 +58,16 @@ class ClusterSim {
   // Begins a run and moves on to the first decision. Requires arrivals by rising time.
   void reset(std::vector<Arrival> arrivals, uint64_t seed);
 
+  // A job comes now: it is there at the next epoch. Requires that those given to reset have come.
+  JobId arrive(std::shared_ptr<const Job> job);
+
   // All jobs have ended.
   bool done() const { return finished_jobs_ == arrivals_.size(); }
+
+  bool ended(JobId id) const {
+    const auto& jobs = state().jobs;
+    return id.index < static_cast<int32_t>(jobs.size()) && jobs[id.index] == nullptr;
+  }
 
   // What a dispatcher sees. Unless done: can_act(state()).
   const ClusterState& state() const { return ledger_.state(); }

@@ -53,6 +53,35 @@ TEST(ClusterSim, OpsThatShareTheMemorysBandwidthSlowEachOtherDown) {
   EXPECT_DOUBLE_EQ(sim.utilisation(resource_of(cluster.machine().host_memory())), 1);
 }
 
+TEST(ClusterSim, JobsMayComeWhileItRuns) {
+  Cluster cluster = small_cluster();
+  const auto job = add(cluster, chain({"compute"}));
+  ClusterSim sim(cluster, {});
+  sim.reset({}, 1);
+  EXPECT_TRUE(sim.done());
+  const JobId first = sim.arrive(job);
+  EXPECT_FALSE(sim.ended(first));
+  ASSERT_TRUE(sim.step(run_on(0, 0, kCpu)));
+  EXPECT_TRUE(sim.done());
+  EXPECT_TRUE(sim.ended(first));
+  // Time stood still while nobody was there.
+  sim.arrive(job);
+  ASSERT_TRUE(sim.step(run_on(1, 0, kCpu)));
+  EXPECT_EQ(sim.jobs()[1].arrival, Duration(1000));
+  EXPECT_EQ(sim.jobs()[1].finish, Duration(2000));
+  // Amid the decisions of one epoch: it is there in the next, at the same time.
+  sim.reset(at_once({job, job}), 1);
+  ASSERT_TRUE(sim.step(run_on(0, 0, kCpu)));
+  const JobId third = sim.arrive(job);
+  EXPECT_EQ(sim.state().in_system.size(), 2U);
+  EXPECT_FALSE(sim.ended(third));
+  ASSERT_TRUE(sim.step(run_on(1, 0, kCpu)));
+  EXPECT_EQ(sim.state().in_system.size(), 3U);
+  EXPECT_EQ(sim.state().now, Duration(0));
+  ASSERT_TRUE(sim.step(run_on(2, 0, kCpu)));
+  EXPECT_TRUE(sim.ended(third));
+}
+
 TEST(ClusterSim, ValuesTravelWhenAnOpIsLaunchedElsewhere) {
   // 1000 on the CPU; 500 bytes at 10 B/ns: 50; 100 on the GPU.
   Cluster cluster = small_cluster();

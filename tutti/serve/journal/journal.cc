@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "tutti/serve/journal/frames.h"
@@ -82,28 +80,11 @@ class Mapped {
 Result<std::unique_ptr<Journal>> Journal::open(const std::string& folder,
                                                const std::function<Result<void>(Record)>& take,
                                                OnDisk on_disk) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return invalid_input(fmt::format("{}: cannot be made: {}", folder, error.message()));
-  }
-  std::unique_ptr<Journal> journal(new Journal(folder, std::move(on_disk)));
-  if (const Result<void> locked = journal->take_lock(); !locked) return locked.error();
+  Result<FolderLock> lock = FolderLock::take(folder);
+  if (!lock) return lock.error();
+  std::unique_ptr<Journal> journal(new Journal(folder, std::move(*lock), std::move(on_disk)));
   if (const Result<void> read = journal->read_all(take); !read) return read.error();
   return journal;
-}
-
-Result<void> Journal::take_lock() {
-  const std::string path = folder_ + "/lock";
-  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0) {
-    return invalid_input(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  }
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    return invalid_input(
-        folder_ + ": another tutti serve uses this folder; stop it, or name another by --state");
-  }
-  return {};
 }
 
 Result<void> Journal::read_all(const std::function<Result<void>(Record)>& take) {
@@ -151,7 +132,6 @@ void Journal::finish() {
 Journal::~Journal() {
   finish();
   if (file_ >= 0) ::close(file_);
-  if (lock_ >= 0) ::close(lock_);
 }
 
 void Journal::begin() {

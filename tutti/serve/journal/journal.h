@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/mutex.h"
 #include "tutti/base/result.h"
 #include "tutti/serve/journal/record.h"
@@ -70,8 +71,8 @@ class Journal {
     std::optional<std::vector<Record>> replacement{};
   };
 
-  Journal(std::string folder, OnDisk on_disk) : folder_(std::move(folder)), on_disk_(on_disk) {}
-  Result<void> take_lock();
+  Journal(std::string folder, FolderLock lock, OnDisk on_disk)
+      : folder_(std::move(folder)), lock_(std::move(lock)), on_disk_(std::move(on_disk)) {}
   Result<void> read_all(const std::function<Result<void>(Record)>& take);
   void work();
   Result<void> write_items(std::vector<Item> items);
@@ -80,8 +81,8 @@ class Journal {
   std::string path() const { return folder_ + "/journal"; }
 
   std::string folder_;
+  FolderLock lock_;
   OnDisk on_disk_;
-  int lock_ = -1;
   int file_ = -1;
   int64_t cut_bytes_ = 0;
   // Of the thread alone.

@@ -236,7 +236,8 @@ TEST(Journal, BelongsToOneServer) {
   ASSERT_TRUE(first);
   const auto second = Journal::open(folder.path(), ignore, {});
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().message.find("another tutti serve uses this folder"), std::string::npos);
+  EXPECT_NE(second.error().message.find("another run is at work in this folder"),
+            std::string::npos);
 }
 
 TEST(Journal, SaysThatTheDiskIsFullAndKeepsWhatItPromised) {

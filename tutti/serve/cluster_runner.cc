@@ -1,0 +1,195 @@
+#include "tutti/serve/cluster_runner.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <utility>
+
+#include "tutti/belief/belief.h"
+#include "tutti/policy/online/registry.h"
+#include "tutti/runtime/cluster/cluster_sim.h"
+
+namespace tutti {
+namespace {
+
+// Records of jobs that have ended are kept until the simulation begins anew; beyond this many, new
+// jobs wait for that.
+constexpr size_t kMostRecords = 10000;
+// Others who wait get a turn after so many decisions.
+constexpr int kDecisionsInOneGo = 256;
+constexpr auto kBetweenBeliefs = std::chrono::milliseconds(200);
+
+// When the op would be finished if nothing else were on the way.
+Duration expected(const ClusterState& state, const JobStatus& job, OpId op, DeviceId device) {
+  return state.fetch_time(job, op, device) + job.job->costs().run_time(op, device);
+}
+
+std::string reason_for(const ClusterState& state, const Action& action) {
+  const JobStatus& job = state.job(action.job);
+  size_t ready = 0;
+  for (const JobId id : state.in_system) ready += state.job(id).ready.size();
+  const Duration here = expected(state, job, action.op, action.device);
+  std::string reason = fmt::format("one of {} ready ops of {} jobs; alone it takes {} here", ready,
+                                   state.in_system.size(), to_text(here));
+  DeviceId best{};
+  for (const DeviceId device : job.job->devices_for(action.op)) {
+    if (device == action.device || state.free_slot(device, job.job->kind(action.op)) < 0) continue;
+    if (!best.valid() ||
+        expected(state, job, action.op, device) < expected(state, job, action.op, best)) {
+      best = device;
+    }
+  }
+  if (!best.valid()) return reason + ", and no other device is free for it";
+  return reason + fmt::format(", and {} on {}, the next best that is free",
+                              to_text(expected(state, job, action.op, best)),
+                              state.cluster->machine().device(best).name);
+}
+
+// What runner and meter share.
+class World {
+ public:
+  World(Cluster cluster, std::unique_ptr<Dispatcher> dispatcher, uint64_t seed)
+      : cluster_(std::move(cluster)),
+        dispatcher_(std::move(dispatcher)),
+        seed_(seed),
+        counters_(usual_counters(cluster_.machine())),
+        sim_(cluster_, {.counters = counters_}),
+        belief_(cluster_.machine(), counters_),
+        constants_(belief_.network().start()) {
+    begin_anew();
+  }
+
+  const Machine& machine() const { return cluster_.machine(); }
+  const CostSpec& costs() const { return cluster_.costs(); }
+
+  Result<RunReport> run(const Graph& graph, const std::string& name, Stop stop, DecisionLog& log) {
+    MutexLock lock(mutex_);
+    while (sim_.jobs().size() >= kMostRecords && running_ > 0) ended_.wait(mutex_);
+    if (running_ == 0) begin_anew();
+    Result<std::shared_ptr<const Job>> job = cluster_.add_job(graph);
+    if (!job) return job.error();
+    const JobId id = sim_.arrive(std::move(*job));
+    names_.push_back(name);
+    ++running_;
+    const Result<void> done = follow(id, stop, log);
+    --running_;
+    ended_.notify_all();
+    if (!done) return done.error();
+    const JobRecord& record = sim_.jobs()[static_cast<size_t>(id.index)];
+    return RunReport{record.completion(), {}};
+  }
+
+  std::vector<Utilisation> utilisation() const {
+    MutexLock lock(mutex_);
+    return utilisation_;
+  }
+
+ private:
+  void begin_anew() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
+    sim_.reset({}, seed_);
+    dispatcher_->begin(cluster_, seed_);
+    names_.clear();
+  }
+
+  // Decides for all jobs, in turn with others who wait, until this one has ended. One that is
+  // stopped goes on in the simulation, and nobody looks.
+  Result<void> follow(JobId id, Stop stop, DecisionLog& log)
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
+    for (int turn = 1; !sim_.ended(id); ++turn) {
+      if (stop.now()) return failed("cancelled");
+      const Action action = dispatcher_->decide(sim_.state());
+      note(action, log);
+      const Result<double> stepped = sim_.step(action);
+      if (!stepped) return stepped.error();
+      believe();
+      if (turn % kDecisionsInOneGo == 0) {
+        mutex_.unlock();
+        std::this_thread::yield();
+        mutex_.lock();
+      }
+    }
+    return {};
+  }
+
+  void note(const Action& action, DecisionLog& log)
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
+    if (action.kind != Action::Kind::execute) return;
+    const int64_t now_ms = wall_clock_ms();
+    if (!log.counts_and_notes(now_ms)) return;
+    const ClusterState& state = sim_.state();
+    log.add({now_ms, names_[static_cast<size_t>(action.job.index)],
+             std::string(state.job(action.job).job->graph().op_name(action.op)),
+             machine().device(action.device).name, reason_for(state, action)});
+  }
+
+  void believe() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - believed_ < kBetweenBeliefs) return;
+    believed_ = now;
+    const ClusterState& state = sim_.state();
+    utilisation_ =
+        believed(belief_, counters_, belief_.infer(constants_, {state.readings, state.launched}));
+  }
+
+  mutable Mutex mutex_;
+  std::condition_variable_any ended_;
+  Cluster cluster_;
+  std::unique_ptr<Dispatcher> dispatcher_ GUARDED_BY(mutex_);
+  uint64_t seed_;
+  std::vector<Counter> counters_;
+  ClusterSim sim_ GUARDED_BY(mutex_);
+  Belief belief_;
+  std::vector<double> constants_;
+  int running_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> names_ GUARDED_BY(mutex_);  // by JobId
+  std::chrono::steady_clock::time_point believed_ GUARDED_BY(mutex_){};
+  std::vector<Utilisation> utilisation_ GUARDED_BY(mutex_);
+};
+
+class ClusterRunner : public Runner {
+ public:
+  ClusterRunner(std::shared_ptr<World> world, std::string policy, int places)
+      : world_(std::move(world)), policy_(std::move(policy)), places_(places) {}
+
+  const char* name() const override { return "cluster"; }
+  std::string policy() const override { return policy_; }
+  int places() const override { return places_; }
+  Result<void> check(const Graph& graph) const override {
+    return check_runnable(graph, world_->machine(), world_->costs());
+  }
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
+    return world_->run(graph, context.job, context.stop, log);
+  }
+
+ private:
+  std::shared_ptr<World> world_;
+  std::string policy_;
+  int places_;
+};
+
+class ClusterMeter : public Meter {
+ public:
+  explicit ClusterMeter(std::shared_ptr<World> world) : world_(std::move(world)) {}
+  std::vector<Utilisation> now() const override { return world_->utilisation(); }
+  void note(const RunReport& /*report*/) override {}
+  const char* what() const override { return "believed from simulated counters"; }
+
+ private:
+  std::shared_ptr<World> world_;
+};
+
+}  // namespace
+
+Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places) {
+  const Result<const DispatcherEntry*> entry = find_dispatcher(options.policy);
+  if (!entry) return entry.error();
+  Result<Cluster> cluster = Cluster::make(machine, options.costs);
+  if (!cluster) return cluster.error();
+  auto world =
+      std::make_shared<World>(std::move(*cluster), (*entry)->make((*entry)->usual()), options.seed);
+  return ServedCluster{std::make_unique<ClusterRunner>(world, (*entry)->name, places),
+                       std::make_unique<ClusterMeter>(world)};
+}
+
+}  // namespace tutti

@@ -1,0 +1,29 @@
+// A Runner on a simulated cluster: the ops of all jobs that run share one machine, and a dispatcher
+// (tutti/plan/dispatch.h) decides about them all. Its Meter believes what the simulated counters
+// say.
+//
+// Simulated time stands still while no job runs, and begins anew then. A job's makespan is the time
+// from its arrival to its end.
+
+#ifndef TUTTI_SERVE_CLUSTER_RUNNER_H_
+#define TUTTI_SERVE_CLUSTER_RUNNER_H_
+
+#include <memory>
+
+#include "tutti/serve/meter.h"
+#include "tutti/serve/runner.h"
+
+namespace tutti {
+
+struct ServedCluster {
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<Meter> meter;
+};
+
+// `options.policy` names the dispatcher; `places` jobs share the machine. Fails (invalid_input) if
+// there is no such dispatcher, or as Cluster::make does.
+Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places);
+
+}  // namespace tutti
+
+#endif  // TUTTI_SERVE_CLUSTER_RUNNER_H_
