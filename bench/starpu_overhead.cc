@@ -65,7 +65,7 @@ class Ours {
         machine_(two_cpus()),
         costs_(must(Costs::build(graph_, machine_, {}))),
         problem_(must(Problem::make(graph_, machine_, costs_))),
-        ranks_(Ranks::alone()) {
+        ranks_(StarpuRanks::alone()) {
     OpTable table;
     table.add("nothing", "cpu", [](const OpCall&) -> Result<void> { return {}; });
     runtime_ = must(StarpuRuntime::open(machine_, std::move(table), *ranks_));
@@ -86,7 +86,7 @@ class Ours {
   Machine machine_;
   Costs costs_;
   Problem problem_;
-  std::unique_ptr<Ranks> ranks_;
+  std::unique_ptr<StarpuRanks> ranks_;
   std::unique_ptr<StarpuRuntime> runtime_;
   Plan plan_;
 };
