@@ -21,6 +21,13 @@ if(TUTTI_SANITIZE)
   target_link_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE})
 endif()
 
+# Most of a compiler's time goes into headers that many sources share.
+function(tutti_unity target)
+  if(TUTTI_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARGN})
+  endif()
+endfunction()
+
 # Test code: most of a compiler's time would go into optimising GoogleTest.
 set(TUTTI_TEST_OPTIONS -O0)
 
@@ -44,6 +51,7 @@ function(tutti_room name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   add_library(tutti_${name} STATIC ${sources})
+  tutti_unity(tutti_${name} 10)
   set_target_properties(tutti_${name} PROPERTIES EXPORT_NAME ${name})
   if(NOT name STREQUAL train)  # it needs libtorch, and the program to train is all that is asked of it
     set_property(GLOBAL APPEND PROPERTY tutti_installed_rooms ${name})
@@ -65,6 +73,7 @@ function(tutti_room name)
   if(TUTTI_TESTS AND tests)
     add_executable(${name}_test ${tests})
     tutti_test_options(${name}_test)
+    tutti_unity(${name}_test 6)
     target_link_libraries(${name}_test PRIVATE tutti_${name} tutti_testing GTest::gtest_main)
     if(with_cuda)
       tutti_use_cuda(${name}_test ${cuda_tests})
