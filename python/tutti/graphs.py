@@ -6,12 +6,14 @@ from pathlib import Path
 
 class Graph:
     """content: the graph file as a dict (docs/formats/graph.md); machine: the machine that was
-    measured, or None; traced: the torch.fx graph; its nodes are called as the ops are."""
+    measured, or None; devices: what its devices are to torch; traced: the torch.fx graph; its nodes are
+    called as the ops are."""
 
-    def __init__(self, content, traced, machine=None):
+    def __init__(self, content, traced, machine=None, devices=None):
         self.content = content
         self.traced = traced
         self.machine = machine
+        self.devices = devices
 
     def save(self, path):
         Path(path).write_text(json.dumps(self.content, indent=1) + "\n", encoding="utf-8")

@@ -23,25 +23,41 @@ def synchronize(devices):
             torch.cuda.synchronize(device)
 
 
-def seconds_of(work, devices, repeats=5, warm_up=2):
-    """The median time of work(), each time asked so often in a row that the devices do not idle
-    between: what it takes amid others, without the wait for an answer that a single call pays."""
+def _batch_seconds(work, devices, count):
+    """The time of one of so many in a row."""
+    begin = time.perf_counter()
+    for _ in range(count):
+        work()
+    synchronize(devices)
+    return (time.perf_counter() - begin) / count
+
+
+def _batch_of(work, devices, warm_up):
+    """How many in a row are long enough to be timed."""
     for _ in range(warm_up):
         work()
     synchronize(devices)
-    begin = time.perf_counter()
-    work()
-    synchronize(devices)
-    once = max(time.perf_counter() - begin, 1e-9)
-    batch = max(1, min(_LARGEST_BATCH, int(_BATCH_SECONDS / once)))
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        for _ in range(batch):
-            work()
-        synchronize(devices)
-        times.append((time.perf_counter() - begin) / batch)
-    return statistics.median(times)
+    once = max(_batch_seconds(work, devices, 1), 1e-9)
+    return max(1, min(_LARGEST_BATCH, int(_BATCH_SECONDS / once)))
+
+
+def seconds_of(work, devices, repeats=5, warm_up=2):
+    """The median time of work(), each time asked so often in a row that the devices do not idle
+    between: what it takes amid others, without the wait for an answer that a single call pays."""
+    batch = _batch_of(work, devices, warm_up)
+    return statistics.median(_batch_seconds(work, devices, batch) for _ in range(repeats))
+
+
+def seconds_in_turn(works, devices, repeats=9, warm_up=3):
+    """Of each work the list of its times, taken in turn, forwards and backwards: what else the computer
+    does meets all of them alike."""
+    batches = [_batch_of(work, devices, warm_up) for work in works]
+    times = [[] for _ in works]
+    for repeat in range(repeats):
+        turn = range(len(works)) if repeat % 2 == 0 else reversed(range(len(works)))
+        for i in turn:
+            times[i].append(_batch_seconds(works[i], devices, batches[i]))
+    return times
 
 
 def _nanoseconds(seconds):
@@ -153,4 +169,5 @@ def measure(model, inputs, devices, name=None, repeats=5):
     with torch.no_grad():
         graph = capture_with(model, inputs, name, _OpTimer(devices, repeats))
         graph.machine = measure_machine(devices)
+        graph.devices = dict(devices)
     return graph

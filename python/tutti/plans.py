@@ -22,6 +22,13 @@ class Plan:
     graph: object = None
     # The plan file's text.
     text: str = ""
+    # What plan(measure=True) measured: every candidate, and which was the fastest.
+    measured: dict = field(default_factory=dict)
+
+    def one_device(self):
+        """The device that all ops are on; None if they are on several."""
+        used = set(self.placement.values())
+        return used.pop() if len(used) == 1 else None
 
     def save(self, path):
         Path(path).write_text(self.text, encoding="utf-8")
@@ -60,7 +67,7 @@ def _file_of(content, folder, name):
 
 
 def plan(graph, machine=None, policy="auto", budget=None, evaluations=None, seed=1, costs=None,
-         constraints=None, least_gain=0.0):
+         constraints=None, least_gain=0.0, measure=False, devices=None, output_device=None, repeats=9):
     """Asks tutti for a plan. If one device alone is best, that is the plan.
 
     graph: what capture or measure gave, a dict, or a graph file in any format tutti reads.
@@ -71,31 +78,68 @@ def plan(graph, machine=None, policy="auto", budget=None, evaluations=None, seed
     costs, constraints: files or dicts.
     least_gain: what a plan over several devices must gain over the best single one to be taken, as a
       share of its time: 0.05 where the times are not known better than that.
+    measure: also run the plan, and everything on each single device, `repeats` times in turn, and keep
+      the fastest by the medians; `measured` of the plan tells all of it. For graphs that were captured
+      in this process.
+    devices, output_device: as apply has them; what measuring runs on. Devices that tutti.measure was
+      given need not be given again.
     """
     settings = {"machine": machine, "seed": seed, "costs": costs, "constraints": constraints}
     made = _plan(graph, policy=policy, budget=budget, evaluations=evaluations, **settings)
     alone = made.summary.get("single_device_ns")
-    if alone is None or len(set(made.placement.values())) == 1:
+    if alone is not None and made.one_device() is None and made.summary["makespan_ns"] > (1 - least_gain) * alone:
+        made = _plan(graph, policy="single_device", **settings)
+    if not measure:
         return made
-    if made.summary["makespan_ns"] > (1 - least_gain) * alone:
-        return _plan(graph, policy="single_device", **settings)
-    return made
+    devices = devices or getattr(graph, "devices", None)
+    if made.graph is None or devices is None:
+        raise TuttiError("only a model that was captured here can be measured, on devices that are known; give "
+                         "plan what tutti.measure gave, or say which torch devices its devices are")
+    from .choosing import choose
+    return choose(made, lambda device: _all_on(made, device, graph, settings), devices, output_device, least_gain, repeats)
 
 
-def _plan(graph, machine, policy, seed, costs, constraints, budget=None, evaluations=None):
+def _all_on(made, device, graph, settings):
+    """The plan with every op on that device, simulated. Raises TuttiError if that is not allowed."""
+    content = json.loads(made.text)
+    content.pop("strict_order", None)
+    content.update(policy="single_device", evaluations=0, planned_makespan_ns=0)
+    for op in content["ops"]:
+        op["device"] = device
+        op.pop("start_ns", None)
+        op.pop("finish_ns", None)
+    text = json.dumps(content, indent=1) + "\n"
+    with tempfile.TemporaryDirectory(prefix="tutti-") as folder:
+        path = Path(folder) / "plan.json"
+        path.write_text(text, encoding="utf-8")
+        summary = json.loads(run(["simulate", *_problem(graph, folder, settings), "--noise", "0", "--plan", path, "--json"]))
+    alone = _parse(text, "plan.json")
+    alone.graph = made.graph
+    keep = {key: made.summary[key] for key in ("lower_bound_ns", "single_device_ns") if key in made.summary}
+    alone.summary = {**keep, "policy": alone.policy, "makespan_ns": summary["makespan_ns"]}
+    return alone
+
+
+def _problem(graph, folder, settings):
+    """What every command is told about: the graph, and where it is to run. Files are written to the folder."""
+    machine = settings["machine"]
     if machine is None:
         machine = getattr(graph, "machine", None)
+    arguments = [_file_of(graph, folder, "graph.json"), "--seed", settings["seed"]]
+    for flag, value, name in (("--machine", machine, "machine.json"),
+                              ("--costs", settings["costs"], "costs.json"),
+                              ("--constraints", settings["constraints"], "constraints.json")):
+        if value is not None:
+            arguments += [flag, _file_of(value, folder, name)]
+    return arguments
+
+
+def _plan(graph, policy, budget=None, evaluations=None, **settings):
     if isinstance(budget, (int, float)):
         budget = f"{budget:g}s"
     with tempfile.TemporaryDirectory(prefix="tutti-") as folder:
         output = Path(folder) / "plan.json"
-        arguments = ["plan", _file_of(graph, folder, "graph.json"), "--policy", policy, "--seed",
-                     seed, "--json", "-o", output]
-        for flag, value, name in (("--machine", machine, "machine.json"),
-                                  ("--costs", costs, "costs.json"),
-                                  ("--constraints", constraints, "constraints.json")):
-            if value is not None:
-                arguments += [flag, _file_of(value, folder, name)]
+        arguments = ["plan", *_problem(graph, folder, settings), "--policy", policy, "--json", "-o", output]
         if budget is not None:
             arguments += ["--budget", budget]
         if evaluations is not None:
