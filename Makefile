@@ -3,7 +3,8 @@
 
 JOBS ?= $(shell nproc)
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-BUILD = cmake --preset $(1) $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
+# Whole builds in large pieces: half the time.
+BUILD = cmake --preset $(1) -DTUTTI_UNITY=ON $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
 .PHONY: build install demo test test-all bench results-doppler fuzz format tidy setup setup-build clean

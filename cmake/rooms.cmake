@@ -21,11 +21,23 @@ if(TUTTI_SANITIZE)
   target_link_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE})
 endif()
 
-# Most of a compiler's time goes into headers that many sources share.
+# Most of a compiler's time goes into headers that many sources share. Sources of one folder are compiled together, a
+# dozen at a time: names in their anonymous namespaces must differ.
 function(tutti_unity target)
-  if(TUTTI_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARGN})
+  if(NOT TUTTI_UNITY)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  # These tell of what they do in words that their neighbours use too.
+  list(FILTER sources EXCLUDE REGEX "(train/symphony|train/symphony_run|train/real_stage|tools/run_report)[.]cc$")
+  foreach(source ${sources})
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    math(EXPR count_${folder} "0${count_${folder}} + 1")
+    math(EXPR part "${count_${folder}} / 12")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${part}")
+  endforeach()
 endfunction()
 
 # Test code: most of a compiler's time would go into optimising GoogleTest.
@@ -51,7 +63,7 @@ function(tutti_room name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   add_library(tutti_${name} STATIC ${sources})
-  tutti_unity(tutti_${name} 10)
+  tutti_unity(tutti_${name})
   set_target_properties(tutti_${name} PROPERTIES EXPORT_NAME ${name})
   if(NOT name STREQUAL train)  # it needs libtorch, and the program to train is all that is asked of it
     set_property(GLOBAL APPEND PROPERTY tutti_installed_rooms ${name})
@@ -73,7 +85,6 @@ function(tutti_room name)
   if(TUTTI_TESTS AND tests)
     add_executable(${name}_test ${tests})
     tutti_test_options(${name}_test)
-    tutti_unity(${name}_test 6)
     target_link_libraries(${name}_test PRIVATE tutti_${name} tutti_testing GTest::gtest_main)
     if(with_cuda)
       tutti_use_cuda(${name}_test ${cuda_tests})

@@ -124,7 +124,7 @@ Result<void> update_costs(const std::string& path, const Validation& validation)
   return write_file(path, path.ends_with(".json") ? costs_to_json(*spec) : costs_to_toml(*spec));
 }
 
-std::string percent(double share) {
+std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
@@ -136,15 +136,15 @@ void print_text(const Validation& validation) {
     graphs.add({graph.name, std::to_string(graph.plans.size()),
                 fmt::format("{:.3f}", graph.rank_correlation()),
                 fmt::format("{:.3f}", graph.rank_correlation_better_half()),
-                fmt::format("{:.3f}", graph.agreement_of_runs()), percent(graph.mean_error()),
-                percent(graph.bias()), percent(graph.top1_regret())});
+                fmt::format("{:.3f}", graph.agreement_of_runs()), percent_text(graph.mean_error()),
+                percent_text(graph.bias()), percent_text(graph.top1_regret())});
   }
   fmt::print("{}", graphs.text());
   Table residuals({"op", "on", "runs", "real/expected", "median error", "share of time"});
   for (const Residual& row : validation.residuals) {
     residuals.add({row.kind.empty() ? "transfer" : row.kind, row.where, std::to_string(row.count),
-                   fmt::format("{:.3f}", row.median_ratio), percent(row.median_error),
-                   percent(row.time_share)});
+                   fmt::format("{:.3f}", row.median_ratio), percent_text(row.median_error),
+                   percent_text(row.time_share)});
   }
   fmt::print("{}", residuals.text());
   Table delays({"dispatch delay on", "ops", "median", "90 %", "99 %", "99.9 %", "most"});

@@ -69,7 +69,7 @@ class Reader {
     const std::string dtype = fields.text("dtype");
     if (fields.good() && dtype != "F32") fields.fail(fmt::format("has dtype {}, not F32", dtype));
     const int64_t room = static_cast<int64_t>(bytes_.size() - data_begin_);
-    Tensor tensor;
+    StoredTensor tensor;
     int64_t count = 1;
     const auto& shape = fields.items("shape");
     if (shape.size() > kMostDimensions) fields.fail("has too many dimensions");
@@ -139,8 +139,9 @@ std::string shape_to_text(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-Result<const Tensor*> TensorFile::find(const std::string& name, const std::vector<int64_t>& shape,
-                                       const std::string& file) const {
+Result<const StoredTensor*> TensorFile::find(const std::string& name,
+                                             const std::vector<int64_t>& shape,
+                                             const std::string& file) const {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
     return invalid_input(fmt::format("{}: the model has no tensor '{}'", file, name));

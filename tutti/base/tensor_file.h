@@ -15,19 +15,19 @@
 
 namespace tutti {
 
-struct Tensor {
+struct StoredTensor {
   std::vector<int64_t> shape;
   std::vector<float> data;  // row-major
-  friend bool operator==(const Tensor&, const Tensor&) = default;
+  friend bool operator==(const StoredTensor&, const StoredTensor&) = default;
 };
 
 struct TensorFile {
-  std::map<std::string, Tensor> tensors{};
+  std::map<std::string, StoredTensor> tensors{};
   std::map<std::string, std::string> metadata{};
 
   // Fails (invalid_input) unless there is a tensor of that name and shape, naming `file`.
-  Result<const Tensor*> find(const std::string& name, const std::vector<int64_t>& shape,
-                             const std::string& file) const;
+  Result<const StoredTensor*> find(const std::string& name, const std::vector<int64_t>& shape,
+                                   const std::string& file) const;
   // Fails (invalid_input) unless the metadata tell a whole number from `least` to `most`.
   Result<int> number(const std::string& key, int least, int most, const std::string& file) const;
   // The same for a count that may be large; 0 if the metadata do not have it.

@@ -38,7 +38,7 @@ double weight(double residual) {
 }
 
 // Of an even number the lower one: what is odd about a run makes it longer.
-double median_of(std::vector<double> values) {
+double lower_median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<long>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -79,11 +79,11 @@ struct Fit {
 Fit fit(Samples samples) {
   const std::vector<double> logs = logs_of(samples);
   const auto count = static_cast<double>(logs.size());
-  Fit found{.location = median_of(logs)};
+  Fit found{.location = lower_median_of(logs)};
   std::vector<double> distances;
   distances.reserve(logs.size());
   for (const double log : logs) distances.push_back(std::abs(log - found.location));
-  const double distance = median_of(std::move(distances));
+  const double distance = lower_median_of(std::move(distances));
   found.scale = std::max(distance, kPriorScale / 4);
   const double most_scale = std::max(kMostScale * distance, kPriorScale);
   std::vector<double> weights(logs.size());
@@ -127,7 +127,7 @@ RunTimes times_of_runs(Samples samples) {
     while (end < samples.size() && samples[end].run == samples[begin].run) ++end;
     std::vector<double> logs = logs_of(samples.subspan(begin, end - begin));
     times.means.push_back({log_of_mean(logs), samples[begin].run});
-    times.medians.push_back(median_of(std::move(logs)));
+    times.medians.push_back(lower_median_of(std::move(logs)));
     begin = end;
   }
   return times;
@@ -236,7 +236,7 @@ bool Posterior::watch(std::span<const double> logs) {
   for (const double log : logs) {
     state_.outliers += std::abs(log - expected.location) > kFar * scale ? 1 : 0;
   }
-  const double residual = (median_of({logs.begin(), logs.end()}) - expected.location) / scale;
+  const double residual = (lower_median_of({logs.begin(), logs.end()}) - expected.location) / scale;
   const double cut = std::clamp(residual, -kCut, kCut);
   state_.rise = std::max(0.0, state_.rise + cut - kAllowed);
   state_.fall = std::max(0.0, state_.fall - cut - kAllowed);
@@ -259,7 +259,7 @@ Change Posterior::begin_anew() {
       distance += std::abs(all[i].log - before);
     }
     const Samples rest = all.subspan(older_than(some));
-    const double about = median_of(logs_of(rest));
+    const double about = lower_median_of(logs_of(rest));
     for (const Sample& sample : rest) distance += std::abs(sample.log - about);
     if (distance < least) {
       least = distance;

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* kFormat = "tutti-calibration";
 constexpr double kMostWork = 1e30;
-constexpr double kMostScale = 1e4;
+constexpr double kMostStatedScale = 1e4;
 constexpr const char* kLatency = "latency";  // as a kind that is nowhere
-constexpr double kMostLog = 39;  // e^39 ns are nearly the longest time that a file may state
+constexpr double kMostStatedLog = 39;  // e^39 ns are nearly the longest time that a file may state
 
 uint64_t fingerprint_in(const std::string& text, Fields& fields) {
   uint64_t number = 0;
@@ -49,8 +49,8 @@ void read_samples(Fields& fields, Posterior::State& state) {
       return fields.fail_at(item, "\"samples\" must be a list of [run, logarithm of time]");
     }
     const auto run = fields.as_integer(item.items[0], "run", {.most = state.runs - 1});
-    const auto log =
-        fields.as_number(item.items[1], "logarithm", {.least = -kMostLog, .most = kMostLog});
+    const auto log = fields.as_number(item.items[1], "logarithm",
+                                      {.least = -kMostStatedLog, .most = kMostStatedLog});
     if (!run || !log) return;
     if (!state.samples.empty() && state.samples.back().run > *run) {
       return fields.fail_at(item, "the runs of \"samples\" must ascend");
@@ -107,7 +107,8 @@ Scales read_scales(Fields& above, const std::string& file) {
     Fields fields(item, file, "a scale");
     const std::string kind = fields.text("kind", "");
     const std::string where = fields.text("where", "");
-    const double scale = fields.number("scale", {.least = 1 / kMostScale, .most = kMostScale});
+    const double scale =
+        fields.number("scale", {.least = 1 / kMostStatedScale, .most = kMostStatedScale});
     bool fresh = true;
     if (where.empty()) {
       (kind == kLatency ? scales.latency : scales.transfers) = scale;

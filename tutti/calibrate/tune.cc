@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tutti/base/random.h"
+#include "tutti/base/statistics.h"
 #include "tutti/calibrate/observe.h"
 #include "tutti/calibrate/plans.h"
 #include "tutti/calibrate/real_search.h"
@@ -24,7 +25,7 @@ constexpr double kLarge = 0.1;
 constexpr double kPrior = 5e-4;
 constexpr double kMostLog = 2.1;         // a factor of 8
 constexpr double kMostLatencyLog = 6.9;  // 1000: threads may wait for their turn
-constexpr int kScenarios = 8;
+constexpr int kTuneScenarios = 8;
 constexpr size_t kLeastRatios = 3;
 constexpr double kMostRatio = 4;
 // Nobody plans what is said to take so many times as long as the best.
@@ -37,11 +38,6 @@ struct Case {
   std::vector<Plan> plans;
   std::vector<std::vector<double>> real_ns;  // by plan
 };
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 std::optional<double> makespan(const Problem& problem, const Plan& plan, bool sample,
                                uint64_t seed) {
@@ -97,7 +93,7 @@ class Ratios {
     std::map<std::pair<std::string, std::string>, double> medians;
     for (const auto& [key, ratios] : found_) {
       if (ratios.size() < kLeastRatios) continue;
-      medians[key] = std::clamp(median_of(ratios), 1 / kMostRatio, kMostRatio);
+      medians[key] = std::clamp(summary_of(ratios).median, 1 / kMostRatio, kMostRatio);
     }
     return medians;
   }
@@ -153,11 +149,12 @@ class Scaled {
       const std::optional<double> clean = makespan(problem, plan, /*sample=*/false, 0);
       if (!clean || *clean <= 0) continue;
       double sum = 0;
-      for (int k = 0; k < kScenarios; ++k) {
+      for (int k = 0; k < kTuneScenarios; ++k) {
         sum += makespan(problem, plan, problem.costs.has_noise(), static_cast<uint64_t>(k + 1))
                    .value_or(*clean);
       }
-      runs_.push_back({&plan, median_of(about_->real_ns[i]), sum / kScenarios / *clean});
+      runs_.push_back(
+          {&plan, summary_of(about_->real_ns[i]).median, sum / kTuneScenarios / *clean});
     }
   }
 
@@ -194,9 +191,9 @@ struct Fitted {
 
 // Goes along one factor at a time, in ever smaller steps (Hooke, Jeeves; J. ACM 1961, without its
 // pattern moves).
-class Fit {
+class FactorFit {
  public:
-  Fit(const std::vector<Scaled>& cases, const Machine& machine) : cases_(cases) {
+  FactorFit(const std::vector<Scaled>& cases, const Machine& machine) : cases_(cases) {
     std::set<std::string> kinds;
     for (const DeviceId id : machine.devices()) kinds.insert(machine.device(id).kind);
     kinds_.assign(kinds.begin(), kinds.end());
@@ -337,7 +334,7 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
       if (!made) return made.error();
       scaled.push_back(std::move(*made));
     }
-    return Fit(scaled, machine).run();
+    return FactorFit(scaled, machine).run();
   };
   const Result<Fitted> probes_alone = fit();
   if (!probes_alone) return probes_alone.error();

@@ -22,7 +22,7 @@ double ns_of(Duration time) {
   return static_cast<double>(time.count());
 }
 
-double median_of(std::vector<double>& values) {
+double median_or_zero(std::vector<double>& values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -56,8 +56,8 @@ class Residuals {
       residuals.push_back({.kind = key.first,
                            .where = key.second,
                            .count = static_cast<int64_t>(some.ratios.size()),
-                           .median_ratio = median_of(some.ratios),
-                           .median_error = median_of(errors),
+                           .median_ratio = median_or_zero(some.ratios),
+                           .median_error = median_or_zero(errors),
                            .time_share = some.ns / (key.first.empty() ? in_hops : in_ops)});
     }
     return residuals;
@@ -105,7 +105,7 @@ Result<Duration> simulate(const Problem& problem, const Plan& plan,
 }
 
 // One real run of one plan.
-struct Turn {
+struct PlanTurn {
   size_t graph;
   size_t plan;
 };
@@ -113,8 +113,8 @@ struct Turn {
 // Every plan once, in an order of its own for each repeat: whatever slows the machine down for a
 // while then falls on plans of all sorts. Plans of one graph follow each other, because memory and
 // operands of another graph are cold.
-std::vector<Turn> turns_of(std::span<const ToValidate> cases, uint64_t seed, int repeat) {
-  std::vector<Turn> turns;
+std::vector<PlanTurn> turns_of(std::span<const ToValidate> cases, uint64_t seed, int repeat) {
+  std::vector<PlanTurn> turns;
   Rng rng = Rng(seed).split(static_cast<uint64_t>(repeat));
   for (size_t graph = 0; graph < cases.size(); ++graph) {
     const size_t begin = turns.size();
@@ -231,7 +231,7 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
   int64_t runs = 0;
   const Problem* warm = nullptr;
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
-    for (const Turn& turn : turns_of(cases, options.seed, repeat)) {
+    for (const PlanTurn& turn : turns_of(cases, options.seed, repeat)) {
       if (options.stop.now()) break;
       if (options.progress) options.progress(runs, total);
       const Problem& problem = *cases[turn.graph].problem;
@@ -259,7 +259,7 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
       if (!simulated) return simulated.error();
       ValidatedPlan validated{.policy = plan.provenance.policy, .simulated = *simulated};
       for (const double ns : real[i][p]) validated.runs.push_back(nanoseconds_of(ns));
-      validated.real = nanoseconds_of(std::max(median_of(real[i][p]), 1.0));
+      validated.real = nanoseconds_of(std::max(median_or_zero(real[i][p]), 1.0));
       graph.plans.push_back(std::move(validated));
     }
     if (!graph.plans.empty()) validation.graphs.push_back(std::move(graph));

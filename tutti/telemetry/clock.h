@@ -11,6 +11,9 @@
 
 namespace tutti {
 
+// The value of a counter that cannot be told: not a number.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 using Clock = std::function<Duration()>;
 
 inline Duration steady_time() {
@@ -26,7 +29,7 @@ class Rate {
     const double grown = total - total_;
     total_ = total;
     time_ = now;
-    return seconds > 0 && grown >= 0 ? grown / seconds : std::numeric_limits<double>::quiet_NaN();
+    return seconds > 0 && grown >= 0 ? grown / seconds : kUnknown;
   }
 
  private:

@@ -17,7 +17,6 @@
 namespace tutti {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLineBytes = 64;  // of a cache line; a miss brings one
 
 class Descriptor {

@@ -16,8 +16,6 @@
 namespace tutti {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // Of one line of /proc/stat: time in ticks.
 struct Ticks {
   double busy = 0;

@@ -41,7 +41,7 @@ Result<void> save(const Training& training, const FolderRun& run) {
   return write_file(checkpoint_in(run.folder), tensors_to_bytes(checkpoint));
 }
 
-uint64_t fingerprint_of(const std::map<std::string, Tensor>& tensors) {
+uint64_t fingerprint_of(const std::map<std::string, StoredTensor>& tensors) {
   Fingerprint fingerprint;
   for (const auto& [name, tensor] : tensors) {
     fingerprint.add(name);

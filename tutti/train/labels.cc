@@ -49,8 +49,8 @@ Plan with_ranks(Plan plan) {
 
 void keep_plan(const std::string& name, const Plan& plan, TensorFile& file) {
   const auto ops = static_cast<int64_t>(plan.placement.size());
-  Tensor devices{.shape = {ops}, .data = {}};
-  Tensor ranks{.shape = {ops}, .data = {}};
+  StoredTensor devices{.shape = {ops}, .data = {}};
+  StoredTensor ranks{.shape = {ops}, .data = {}};
   for (const DeviceId device : plan.placement) {
     devices.data.push_back(static_cast<float>(device.index));
   }

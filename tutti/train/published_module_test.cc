@@ -104,12 +104,12 @@ TEST_P(SamePublishedNetwork, HasTheGradientThatDifferencesShow) {
   const TensorFile after = learner->checkpoint();
   int looked_at = 0;
   for (auto& [name, tensor] : file.tensors) {
-    const Tensor& moment = after.tensors.at("adam.first." + name);
+    const StoredTensor& moment = after.tensors.at("adam.first." + name);
     double square = 0;
     for (const float value : moment.data) square += 100.0 * static_cast<double>(value * value);
     const double length = std::sqrt(square);
     if (length < 0.1) continue;  // lost in rounding
-    const Tensor before = tensor;
+    const StoredTensor before = tensor;
     const double step = 2e-5;
     const auto move = [&](double way) {
       for (size_t i = 0; i < tensor.data.size(); ++i) {

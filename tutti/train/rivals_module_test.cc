@@ -106,12 +106,12 @@ TEST_P(SameRival, HasTheGradientThatDifferencesShow) {
   const double now = gain();
   int looked_at = 0;
   for (auto& [name, tensor] : file.tensors) {
-    const Tensor& moment = after.tensors.at("adam.first." + name);
+    const StoredTensor& moment = after.tensors.at("adam.first." + name);
     double square = 0;
     for (const float value : moment.data) square += 100.0 * static_cast<double>(value * value);
     const double length = std::sqrt(square);
     if (length < 0.02) continue;  // lost in rounding
-    const Tensor before = tensor;
+    const StoredTensor before = tensor;
     const double step = 4e-4;
     const auto move = [&](double way) {
       for (size_t i = 0; i < tensor.data.size(); ++i) {

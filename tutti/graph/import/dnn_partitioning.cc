@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-struct Node {
+struct PartitionedNode {
   Duration cpu_time{};
   Duration accelerator_time{};
   bool on_accelerator = true;
@@ -74,7 +74,7 @@ class DnnReader {
   Result<void> take_node(const Document& item) {
     Fields fields(item, file_, "node");
     const int64_t id = fields.integer("id", {});
-    Node node;
+    PartitionedNode node;
     node.cpu_time = milliseconds(fields, "cpuLatency");
     node.on_accelerator = flag(fields, "supportedOnFpga", true);
     if (node.on_accelerator) node.accelerator_time = milliseconds(fields, "fpgaLatency");
@@ -140,7 +140,7 @@ class DnnReader {
   }
 
   void add_op(GraphBuilder& builder, int32_t op, const Incoming& incoming) const {
-    const Node& node = nodes_[op];
+    const PartitionedNode& node = nodes_[op];
     std::vector<ValueId> operands;
     for (const size_t edge : incoming.of(op)) {
       operands.push_back(ValueId{first_value_ + from_[edge]});
@@ -177,7 +177,7 @@ class DnnReader {
   NameTable names_;
   std::unordered_map<int64_t, int32_t> number_of_id_;
   // By node.
-  std::vector<Node> nodes_;
+  std::vector<PartitionedNode> nodes_;
   std::vector<ValueId> weights_;
   std::vector<int64_t> output_bytes_;
   int32_t first_value_ = 0;

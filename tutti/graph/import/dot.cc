@@ -20,7 +20,7 @@
 namespace tutti {
 namespace {
 
-struct Node {
+struct DotNode {
   double flops = 0;
   int32_t kind = 0;  // in the table of kinds
 };
@@ -29,7 +29,7 @@ struct Node {
 struct Sketch {
   NameTable names;  // of nodes
   NameTable kinds;
-  std::vector<Node> nodes;
+  std::vector<DotNode> nodes;
   // By edge.
   std::vector<int32_t> from;
   std::vector<int32_t> to;

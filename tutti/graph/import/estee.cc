@@ -17,14 +17,14 @@ namespace {
 constexpr double kNsPerS = 1e9;
 constexpr double kBytesPerMb = 1e6;
 
-struct Task {
+struct EsteeTask {
   Duration run_time{};
   int64_t cpus = 1;
   std::vector<int64_t> output_bytes{};
 };
 
-Result<Task> read_task(const Document& item, const std::string& file) {
-  Task task;
+Result<EsteeTask> read_task(const Document& item, const std::string& file) {
+  EsteeTask task;
   Fields fields(item, file, "task");
   task.run_time = nanoseconds_of(
       kNsPerS * fields.number("d", {.most = static_cast<double>(kLongestTimeNs) / kNsPerS}));
@@ -80,10 +80,10 @@ Result<Imported> read_estee(Source& source, const ImportOptions& /*options*/) {
   if (document->kind != Document::Kind::array) {
     return error_at(source.name(), document->line, "an Estee graph is a list of tasks");
   }
-  std::vector<Task> tasks;
+  std::vector<EsteeTask> tasks;
   std::vector<int32_t> first_value = {0};
   for (const Document& item : document->items) {
-    Result<Task> task = read_task(item, source.name());
+    Result<EsteeTask> task = read_task(item, source.name());
     if (!task) return task.error();
     first_value.push_back(first_value.back() + static_cast<int32_t>(task->output_bytes.size()));
     tasks.push_back(std::move(*task));

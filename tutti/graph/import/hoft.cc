@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-struct Node {
+struct HoftNode {
   int32_t kernel;  // in the table of kernels
   Duration cpu_time;
   Duration gpu_time;
@@ -107,7 +107,7 @@ class HoftReader {
 
   std::string file_;
   NameTable kernels_;
-  std::vector<Node> nodes_;
+  std::vector<HoftNode> nodes_;
   // By edge.
   std::vector<int32_t> from_;
   std::vector<int32_t> to_;

@@ -16,7 +16,7 @@ namespace tutti {
 namespace {
 
 constexpr std::string_view kSeparator = " -- ";
-constexpr double kNsPerMs = 1e6;
+constexpr double kNsPerMillisecond = 1e6;
 
 struct Layer {
   std::string description{};
@@ -34,9 +34,9 @@ std::string kind_of(std::string_view description) {
 }
 
 Result<Duration> read_ms(std::string_view word, const std::string& key) {
-  const auto ms = read_real(word, key, static_cast<double>(kLongestTimeNs) / kNsPerMs / 2);
+  const auto ms = read_real(word, key, static_cast<double>(kLongestTimeNs) / kNsPerMillisecond / 2);
   if (!ms) return ms.error();
-  return nanoseconds_of(*ms * kNsPerMs);
+  return nanoseconds_of(*ms * kNsPerMillisecond);
 }
 
 // "5.0", or the sum of "[5.0; 6.0]".

@@ -27,14 +27,14 @@ Result<std::vector<std::string_view>> next_words(Lines& lines) {
   }
 }
 
-struct Task {
+struct StgTask {
   Duration run_time;
   std::vector<ValueId> operands;
 };
 
 // `row` is the id it must have, `rows` how many there are to be.
-Result<Task> read_task(const Lines& lines, const std::vector<std::string_view>& words, int32_t row,
-                       int64_t rows) {
+Result<StgTask> read_task(const Lines& lines, const std::vector<std::string_view>& words,
+                          int32_t row, int64_t rows) {
   if (words.size() < 3) {
     return lines.error("a row is an id, a time, a count of predecessors and their ids");
   }
@@ -43,7 +43,7 @@ Result<Task> read_task(const Lines& lines, const std::vector<std::string_view>& 
   if (*id != row) {
     return lines.error(fmt::format("id {} stands where {} is due; ids ascend from 0", *id, row));
   }
-  Task task;
+  StgTask task;
   const Result<Duration> time = read_time(words[1], "a time");
   if (!time) return lines.error(time.error().message);
   task.run_time = *time;
@@ -100,7 +100,7 @@ Result<Imported> read_stg(Source& source, const ImportOptions& /*options*/) {
       return lines.error(
           fmt::format("there are more than {} rows: {} tasks and 2 dummies", rows, *tasks));
     }
-    const Result<Task> task = read_task(lines, *words, row, rows);
+    const Result<StgTask> task = read_task(lines, *words, row, rows);
     if (!task) return task.error();
     const GivenTime run_time = {"", task->run_time};
     builder.add_op({.name = fmt::format("op{}", row),

@@ -17,7 +17,8 @@ bool are_indices(std::string_view letters) {
   return true;
 }
 
-Result<void> bind(std::string_view letters, const Shape& shape, std::map<char, int64_t>& sizes) {
+Result<void> bind_letters(std::string_view letters, const Shape& shape,
+                          std::map<char, int64_t>& sizes) {
   if (letters.size() != shape.size()) {
     return invalid_input(
         fmt::format("einsum names {} indices '{}' of an operand with {} dimensions", letters.size(),
@@ -49,8 +50,8 @@ Result<Einsum> parse_einsum(std::string_view text, const Shape& first, const Sha
     return invalid_input(fmt::format("einsum '{}' is not of the form 'ik,kj->ij'", text));
   }
   std::map<char, int64_t> sizes;
-  if (auto bound = bind(einsum.first, first, sizes); !bound) return bound.error();
-  if (auto bound = bind(einsum.second, second, sizes); !bound) return bound.error();
+  if (auto bound = bind_letters(einsum.first, first, sizes); !bound) return bound.error();
+  if (auto bound = bind_letters(einsum.second, second, sizes); !bound) return bound.error();
   einsum.letters = einsum.out;
   for (const char letter : einsum.out) {
     if (!sizes.contains(letter)) {

@@ -11,10 +11,6 @@
 namespace tutti {
 namespace {
 
-float log_of(double ratio) {
-  return static_cast<float>(std::log1p(std::max(0.0, ratio)));
-}
-
 // The mean over pairs of different devices.
 double mean_transfer(const Problem& problem, EdgeId edge) {
   const double devices = problem.machine.size();

@@ -7,6 +7,8 @@
 #ifndef TUTTI_POLICY_DOPPLER_FEATURES_H_
 #define TUTTI_POLICY_DOPPLER_FEATURES_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +31,11 @@ struct ProblemFeatures {
   std::vector<int32_t> previous;  // the one before it on its longest way from an entry, or -1
   double mean_run_time_ns = 1;    // of an op over its devices, over all ops
 };
+
+// How networks are told of a ratio that may be large.
+inline float log_of(double ratio) {
+  return static_cast<float>(std::log1p(std::max(0.0, ratio)));
+}
 
 ProblemFeatures problem_features(const Problem& problem);
 

@@ -53,10 +53,6 @@ std::vector<Part> parts_of(const ResidualShape& shape) {
   return parts;
 }
 
-float sigmoid(float x) {
-  return 1.0F / (1.0F + std::exp(-x));
-}
-
 // gates = sigmoid(G e) for each edge.
 std::vector<float> gates(const Dense& gate, const ProblemFeatures& features) {
   const int edges = static_cast<int>(features.from.size());
@@ -120,7 +116,7 @@ TensorFile ResidualNetwork::fresh(const ResidualShape& shape, uint64_t seed) {
   uint64_t number = 0;
   for (const Part& part : parts_of(shape)) {
     Rng rng = Rng(seed).split(number++);
-    Tensor tensor{.shape = part.shape, .data = {}};
+    StoredTensor tensor{.shape = part.shape, .data = {}};
     int64_t count = 1;
     for (const int64_t extent : part.shape) count *= extent;
     const double spread = std::sqrt(1.0 / static_cast<double>(part.shape.back()));

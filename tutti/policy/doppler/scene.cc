@@ -4,13 +4,10 @@
 #include <cmath>
 
 #include "tutti/base/check.h"
+#include "tutti/policy/doppler/features.h"
 
 namespace tutti {
 namespace {
-
-float log_of(double ratio) {
-  return static_cast<float>(std::log1p(std::max(0.0, ratio)));
-}
 
 double ns(Duration time) {
   return static_cast<double>(time.count());

@@ -4,6 +4,7 @@
 #ifndef TUTTI_POLICY_NN_DENSE_H_
 #define TUTTI_POLICY_NN_DENSE_H_
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -24,6 +25,10 @@ float dot(const float* a, const float* b, int count);
 
 inline float leaky_relu(float x, float slope) {
   return x > 0 ? x : slope * x;
+}
+
+inline float sigmoid(float x) {
+  return 1.0F / (1.0F + std::exp(-x));
 }
 
 // A layer x -> W x + b.

@@ -70,15 +70,11 @@ std::vector<NetworkPart> parts_of(const SymphonyShape& shape) {
   return parts;
 }
 
-float sigmoid(float x) {
-  return 1.0F / (1.0F + std::exp(-x));
-}
-
 void leak(std::vector<float>& values) {
   for (float& value : values) value = leaky_relu(value, kSymphonyLeak);
 }
 
-size_t area(size_t rows, int columns) {
+size_t cells(size_t rows, int columns) {
   return rows * static_cast<size_t>(columns);
 }
 
@@ -90,7 +86,7 @@ TensorFile SymphonyNetwork::fresh(const SymphonyShape& shape, uint64_t seed) {
   uint64_t number = 0;
   for (const NetworkPart& part : parts_of(shape)) {
     Rng rng = Rng(seed).split(number++);
-    Tensor tensor{.shape = part.shape, .data = {}};
+    StoredTensor tensor{.shape = part.shape, .data = {}};
     int64_t count = 1;
     for (const int64_t extent : part.shape) count *= extent;
     const double spread = std::sqrt(1.5 / static_cast<double>(part.shape.back()));
@@ -144,7 +140,7 @@ Result<SymphonyNetwork> SymphonyNetwork::load(const TensorFile& file, const std:
 
 JobEncoding SymphonyNetwork::encode(const JobRows& job) const {
   JobEncoding made;
-  made.ops.resize(area(static_cast<size_t>(job.ops), kEmbedding));
+  made.ops.resize(cells(static_cast<size_t>(job.ops), kEmbedding));
   std::vector<float> workspace;
   job_.embed({.vertices = job.ops,
               .rows = job.rows.data(),
@@ -161,15 +157,15 @@ void SymphonyNetwork::look(const Topology& topology, const Sight& sight, Machine
   constexpr int kKnownRow = kVertexFacts + kVertexStatus;
   const bool flat = shape_.knowledge == Insight::counters;
   const int width = flat ? kKnownRow : kVertexRow;
-  rows_.resize(area(vertices, width));
+  rows_.resize(cells(vertices, width));
   for (size_t v = 0; v < vertices; ++v) {
-    float* row = rows_.data() + area(v, width);
-    std::copy_n(topology.facts().data() + area(v, kVertexFacts), kVertexFacts, row);
-    std::copy_n(sight.status.data() + area(v, kVertexStatus), kVertexStatus, row + kVertexFacts);
-    if (!flat) std::copy_n(sight.seen.data() + area(v, kVertexSeen), kVertexSeen, row + kKnownRow);
+    float* row = rows_.data() + cells(v, width);
+    std::copy_n(topology.facts().data() + cells(v, kVertexFacts), kVertexFacts, row);
+    std::copy_n(sight.status.data() + cells(v, kVertexStatus), kVertexStatus, row + kVertexFacts);
+    if (!flat) std::copy_n(sight.seen.data() + cells(v, kVertexSeen), kVertexSeen, row + kKnownRow);
   }
   if (!flat) {
-    made.devices.resize(area(vertices, kEmbedding));
+    made.devices.resize(cells(vertices, kEmbedding));
     GraphRows graph{.vertices = topology.size(), .rows = rows_.data()};
     if (shape_.topology) {
       graph.from = topology.from();
@@ -236,7 +232,7 @@ void SymphonyNetwork::remember(const Sight& sight, const MachineEncoding& machin
 // What an option would take: its row, and what follows from how crowded it would be there.
 void SymphonyNetwork::fill_option_rows(const Sight& sight) {
   const size_t count = sight.options.size();
-  option_rows_.resize(area(count, kFullOptionRow));
+  option_rows_.resize(cells(count, kFullOptionRow));
   lateness_.resize(count);
   std::vector<float> least(sight.ops.size(), 1e30F);
   for (size_t o = 0; o < count; ++o) {
@@ -246,7 +242,7 @@ void SymphonyNetwork::fill_option_rows(const Sight& sight) {
     for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
       const auto [vertex, share] = sight.draws[static_cast<size_t>(d)];
       const auto v = static_cast<size_t>(vertex);
-      const float* seen = sight.seen.data() + area(v, kVertexSeen);
+      const float* seen = sight.seen.data() + cells(v, kVertexSeen);
       // Without a topology nobody knows what is on the way.
       const float others =
           shape_.topology ? std::max(0.0F, seen[kUse] - sight.own_before[v]) : 0.0F;
@@ -256,8 +252,8 @@ void SymphonyNetwork::fill_option_rows(const Sight& sight) {
         spread = shape_.topology ? seen[kSpread] : 0.0F;
       }
     }
-    float* row = option_rows_.data() + area(o, kFullOptionRow);
-    std::copy_n(sight.option_rows.data() + area(o, kOptionRow), kOptionRow, row);
+    float* row = option_rows_.data() + cells(o, kFullOptionRow);
+    std::copy_n(sight.option_rows.data() + cells(o, kOptionRow), kOptionRow, row);
     row[kOptionRow] = option.crowd_own;
     row[kOptionRow + 1] = crowd;
     row[kOptionRow + 2] = spread;
@@ -268,7 +264,7 @@ void SymphonyNetwork::fill_option_rows(const Sight& sight) {
   for (size_t o = 0; o < count; ++o) {
     lateness_[o] =
         std::min(kMostLate, lateness_[o] - least[static_cast<size_t>(sight.options[o].op)]);
-    option_rows_[area(o, kFullOptionRow) + kOptionRow + 3] = lateness_[o];
+    option_rows_[cells(o, kFullOptionRow) + kOptionRow + 3] = lateness_[o];
   }
 }
 
@@ -281,37 +277,37 @@ void SymphonyNetwork::score_executions(const Sight& sight, const MachineEncoding
   // What ops and devices add to the first layer is worked out once for each.
   std::array<float, kHead> of_memory{};
   option_memory_.apply(memory, 1, of_memory.data());
-  of_ops_.resize(area(sight.ops.size(), kHead));
+  of_ops_.resize(cells(sight.ops.size(), kHead));
   for (size_t i = 0; i < sight.ops.size(); ++i) {
     const JobEncoding& job = *jobs[static_cast<size_t>(job_of[i])];
-    option_op_.apply(job.ops.data() + area(static_cast<size_t>(sight.ops[i].op), kEmbedding), 1,
-                     of_ops_.data() + area(i, kHead));
+    option_op_.apply(job.ops.data() + cells(static_cast<size_t>(sight.ops[i].op), kEmbedding), 1,
+                     of_ops_.data() + cells(i, kHead));
   }
   const size_t devices = machine.devices.size() / kEmbedding;
-  of_devices_.resize(area(devices, kHead));
+  of_devices_.resize(cells(devices, kHead));
   option_device_.apply(machine.devices.data(), static_cast<int>(devices), of_devices_.data());
-  rows_.resize(area(count, kFullOptionRow));
-  hidden_.resize(area(count, kHead));
+  rows_.resize(cells(count, kFullOptionRow));
+  hidden_.resize(cells(count, kHead));
   for (size_t i = 0; i < count; ++i) {
     const auto o = static_cast<size_t>(sight.executions[i]);
-    std::copy_n(option_rows_.data() + area(o, kFullOptionRow), kFullOptionRow,
-                rows_.data() + area(i, kFullOptionRow));
+    std::copy_n(option_rows_.data() + cells(o, kFullOptionRow), kFullOptionRow,
+                rows_.data() + cells(i, kFullOptionRow));
     const Sight::Option& option = sight.options[o];
-    const float* of_op = of_ops_.data() + area(static_cast<size_t>(option.op), kHead);
-    const float* of_device = of_devices_.data() + area(static_cast<size_t>(option.device), kHead);
-    float* row = hidden_.data() + area(i, kHead);
+    const float* of_op = of_ops_.data() + cells(static_cast<size_t>(option.op), kHead);
+    const float* of_device = of_devices_.data() + cells(static_cast<size_t>(option.device), kHead);
+    float* row = hidden_.data() + cells(i, kHead);
     for (size_t k = 0; k < kHead; ++k) row[k] = of_memory[k] + of_op[k] + of_device[k];
   }
   option_row_.add(rows_.data(), static_cast<int>(count), hidden_.data());
   leak(hidden_);
-  rows_.resize(area(count, kSecondHead));
+  rows_.resize(cells(count, kSecondHead));
   option_second_.apply(hidden_.data(), static_cast<int>(count), rows_.data());
   leak(rows_);
   option_last_.apply(rows_.data(), static_cast<int>(count), scores);
   if (!shape_.prior) return;
   for (size_t i = 0; i < count; ++i) {
     const auto o = static_cast<size_t>(sight.executions[i]);
-    const float* row = sight.option_rows.data() + area(o, kOptionRow);
+    const float* row = sight.option_rows.data() + cells(o, kOptionRow);
     scores[i] += prior_[kRankWeight] * row[kRankColumn] + prior_[kAgeWeight] * row[kAgeColumn] -
                  prior_[kLateWeight] * lateness_[o];
   }
@@ -323,11 +319,11 @@ void SymphonyNetwork::score_reconfigurations(const Sight& sight, const MachineEn
   if (count == 0) return;
   std::array<float, kHead> of_memory{};
   change_memory_.apply(memory, 1, of_memory.data());
-  hidden_.resize(area(count, kHead));
+  hidden_.resize(cells(count, kHead));
   for (size_t i = 0; i < count; ++i) {
-    float* row = hidden_.data() + area(i, kHead);
+    float* row = hidden_.data() + cells(i, kHead);
     change_device_.apply(
-        machine.devices.data() + area(static_cast<size_t>(sight.reconfigured[i]), kEmbedding), 1,
+        machine.devices.data() + cells(static_cast<size_t>(sight.reconfigured[i]), kEmbedding), 1,
         row);
     for (size_t k = 0; k < kHead; ++k) row[k] += of_memory[k];
   }
@@ -338,7 +334,7 @@ void SymphonyNetwork::score_reconfigurations(const Sight& sight, const MachineEn
   for (size_t i = 0; i < count; ++i) {
     scores[i] +=
         prior_[kChangeScore] +
-        prior_[kGainWeight] * sight.reconfigure_rows[area(i, kReconfigureRow) + kGainColumn];
+        prior_[kGainWeight] * sight.reconfigure_rows[cells(i, kReconfigureRow) + kGainColumn];
   }
 }
 

@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kShortestTick{1};
 constexpr std::chrono::milliseconds kLongestTick{20};
 constexpr std::chrono::seconds kGrace{2};  // between SIGTERM and SIGKILL
 constexpr int kMostTakes = 64;  // after the end: somebody who left the group may print for ever
-constexpr size_t kLongestLine = 200;
+constexpr size_t kLongestTail = 200;
 constexpr int kCannotStart = 127;
 
 class File {
@@ -191,8 +191,8 @@ class Keeping {
     const int64_t room = std::max<int64_t>(0, most_ - all_);
     write(text.substr(0, static_cast<size_t>(std::min(room, static_cast<int64_t>(text.size())))));
     all_ += static_cast<int64_t>(text.size());
-    tail_ += text.substr(text.size() - std::min(text.size(), 2 * kLongestLine));
-    if (tail_.size() > 4 * kLongestLine) tail_.erase(0, tail_.size() - 2 * kLongestLine);
+    tail_ += text.substr(text.size() - std::min(text.size(), 2 * kLongestTail));
+    if (tail_.size() > 4 * kLongestTail) tail_.erase(0, tail_.size() - 2 * kLongestTail);
   }
 
   // Says how much was left out. Fails if anything could not be written.
@@ -211,7 +211,7 @@ class Keeping {
     text = text.substr(0, last == std::string_view::npos ? 0 : last + 1);
     const size_t before = text.rfind('\n');
     if (before != std::string_view::npos) text.remove_prefix(before + 1);
-    return std::string(text.substr(0, kLongestLine));
+    return std::string(text.substr(0, kLongestTail));
   }
 
  private:

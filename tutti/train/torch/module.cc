@@ -20,17 +20,17 @@ constexpr double kEpsilon = 1e-8;
 constexpr std::string_view kFirstMoment = "adam.first.";
 constexpr std::string_view kSecondMoment = "adam.second.";
 
-torch::Tensor to_torch(const Tensor& tensor) {
+torch::Tensor to_torch(const StoredTensor& tensor) {
   return view_of(tensor.data, tensor.shape).clone();
 }
 
-Tensor from_torch(const torch::Tensor& tensor) {
+StoredTensor from_torch(const torch::Tensor& tensor) {
   const torch::Tensor flat = tensor.detach().contiguous();
   const float* data = flat.data_ptr<float>();
   return {.shape = flat.sizes().vec(), .data = {data, data + flat.numel()}};
 }
 
-torch::Tensor moment(const TensorFile& file, const std::string& name, const Tensor& like) {
+torch::Tensor moment(const TensorFile& file, const std::string& name, const StoredTensor& like) {
   const auto found = file.tensors.find(name);
   return found != file.tensors.end() ? to_torch(found->second) : torch::zeros(like.shape);
 }

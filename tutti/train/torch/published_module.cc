@@ -80,19 +80,19 @@ torch::Tensor tensor_of(const std::vector<int64_t>& data) {
 }
 
 // Some rows of a matrix, in groups.
-struct Groups {
+struct RowGroups {
   torch::Tensor index;  // the rows
   torch::Tensor begin;  // where in `index` each group begins; one more at the end
 };
 
 // All `rows`, in groups of `size`.
-Groups equal_groups(int64_t rows, int64_t size) {
+RowGroups equal_groups(int64_t rows, int64_t size) {
   return {.index = torch::arange(rows), .begin = torch::arange(0, rows + size, size)};
 }
 
 class StandardiseGroups : public Function<StandardiseGroups> {
  public:
-  static torch::Tensor of(const torch::Tensor& x, const Groups& groups) {
+  static torch::Tensor of(const torch::Tensor& x, const RowGroups& groups) {
     return apply(x, groups.index, groups.begin);
   }
 
@@ -205,7 +205,7 @@ struct Course {
   Decisions decisions;
   int64_t batch = 1;               // of the encoder
   torch::Tensor op_rows{};         // ops x batch x columns
-  Groups ready{};                  // by step, the ready ops' rows in ops x batch
+  RowGroups ready{};               // by step, the ready ops' rows in ops x batch
   torch::Tensor ready_cell{};      // by ready op, its place in decisions.ready
   torch::Tensor candidate_rows{};  // by ready op, standardised over the step
 

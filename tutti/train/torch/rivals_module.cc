@@ -61,7 +61,7 @@ torch::Tensor owned(const std::vector<float>& data, int64_t columns) {
   return view_of(data, {static_cast<int64_t>(data.size()) / columns, columns}).clone();
 }
 
-torch::Tensor tensor_of(const std::vector<int64_t>& data) {
+torch::Tensor index_tensor_of(const std::vector<int64_t>& data) {
   return torch::from_blob(const_cast<int64_t*>(data.data()), {static_cast<int64_t>(data.size())},
                           torch::kInt64)
       .clone();
@@ -71,7 +71,7 @@ class SumLists : public Function<SumLists> {
  public:
   static torch::Tensor of(const torch::Tensor& x, const Lists& lists) {
     const auto count = static_cast<int64_t>(lists.factor.size());
-    return apply(x, tensor_of(lists.begin), tensor_of(lists.rows),
+    return apply(x, index_tensor_of(lists.begin), index_tensor_of(lists.rows),
                  view_of(lists.factor, {count}).clone());
   }
 
@@ -221,7 +221,7 @@ class PlacetoModule : public Module {
     for (size_t op = 0; op < to.ops(); ++op) {
       for (const int32_t since : to.since(op)) rows.push_back(from.row(op, since));
     }
-    return x.index_select(0, tensor_of(rows));
+    return x.index_select(0, index_tensor_of(rows));
   }
 
   static Versions join(const Versions& a, const Versions& b) {
@@ -283,7 +283,7 @@ class PlacetoModule : public Module {
       for (Lists& list : lists) list.finish(1.0F / std::sqrt(static_cast<float>(kin.size())));
     }
     const torch::Tensor sent = leak(dense(parameters, "all.send", both));
-    std::vector<torch::Tensor> parts = {both.index_select(0, tensor_of(own))};
+    std::vector<torch::Tensor> parts = {both.index_select(0, index_tensor_of(own))};
     const char* const names[] = {"all.needed", "all.needing", "all.parallel"};
     for (size_t set = 0; set < kKinSets; ++set) {
       parts.push_back(leak(dense(parameters, names[set], SumLists::of(sent, lists[set]))));

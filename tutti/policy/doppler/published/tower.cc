@@ -8,10 +8,6 @@
 namespace tutti {
 namespace {
 
-float sigmoid(float x) {
-  return 1.0F / (1.0F + std::exp(-x));
-}
-
 void leak(float* x, size_t count) {
   for (size_t i = 0; i < count; ++i) x[i] = leaky_relu(x[i], kPublishedLeak);
 }

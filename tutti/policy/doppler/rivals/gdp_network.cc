@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-constexpr int kMostWidth = 256;
+constexpr int kMostGdpWidth = 256;
 constexpr int kMostLayers = 16;
 constexpr int kMostSegment = 4096;
 constexpr double kTurn = 6.283185307179586;
@@ -159,10 +159,10 @@ TensorFile GdpNetwork::fresh(const GdpShape& shape, uint64_t seed) {
 Result<GdpNetwork> GdpNetwork::load(const TensorFile& file, const std::string& path) {
   GdpShape shape;
   const auto told = read_shape(file, path, "gdp",
-                               {{"width", &shape.width, kLaneWidth, kMostWidth},
+                               {{"width", &shape.width, kLaneWidth, kMostGdpWidth},
                                 {"layers", &shape.layers, 0, kMostLayers},
                                 {"blocks", &shape.blocks, 0, kMostLayers},
-                                {"heads", &shape.heads, 1, kMostWidth},
+                                {"heads", &shape.heads, 1, kMostGdpWidth},
                                 {"segment", &shape.segment, 1, kMostSegment}});
   if (!told) return told.error();
   if (shape.width % kLaneWidth != 0 || shape.width % shape.heads != 0) {

@@ -7,7 +7,7 @@
 namespace tutti {
 namespace {
 
-constexpr int kMostWidth = 256;
+constexpr int kMostPlacetoWidth = 256;
 constexpr int kMostRounds = 64;
 
 void leak(float* x, size_t count) {
@@ -79,9 +79,9 @@ TensorFile PlacetoNetwork::fresh(const PlacetoShape& shape, uint64_t seed) {
 Result<PlacetoNetwork> PlacetoNetwork::load(const TensorFile& file, const std::string& path) {
   PlacetoNetwork network;
   PlacetoShape& shape = network.shape_;
-  const auto told = read_shape(
-      file, path, "placeto",
-      {{"width", &shape.width, kLaneWidth, kMostWidth}, {"rounds", &shape.rounds, 0, kMostRounds}});
+  const auto told = read_shape(file, path, "placeto",
+                               {{"width", &shape.width, kLaneWidth, kMostPlacetoWidth},
+                                {"rounds", &shape.rounds, 0, kMostRounds}});
   if (!told) return told.error();
   if (shape.width % kLaneWidth != 0) {
     return invalid_input(

@@ -6,13 +6,10 @@
 #include <string_view>
 
 #include "tutti/base/fingerprint.h"
+#include "tutti/policy/doppler/features.h"
 
 namespace tutti {
 namespace {
-
-float log_of(double ratio) {
-  return static_cast<float>(std::log1p(std::max(0.0, ratio)));
-}
 
 int32_t bucket_of(std::string_view name) {
   Fingerprint digest;
