@@ -66,7 +66,11 @@ class Cli : public ::testing::Test {
     const std::string out = wish.standard_output.empty() ? captured + "/out" : wish.standard_output;
     const std::string err = captured + "/err";
     const pid_t child = ::fork();
-    if (child == 0) become_tutti(arguments, wish, out, err);
+    if (child == 0) {
+      // What it would leave in /tmp if it is killed goes with the rest.
+      ::setenv("TMPDIR", captured.c_str(), 1);
+      become_tutti(arguments, wish, out, err);
+    }
     int status = 0;
     ::waitpid(child, &status, 0);
     Ran ran{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),

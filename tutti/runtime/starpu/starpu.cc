@@ -4,34 +4,14 @@
 #include <malloc.h>
 
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "tutti/runtime/starpu/online_run.h"
 #include "tutti/runtime/starpu/rank_run.h"
+#include "tutti/runtime/starpu/scratch.h"
 
 namespace tutti {
 namespace {
-
-// StarPU writes what it measures to STARPU_HOME, by host name; ranks of one host must not share it.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tutti-starpu-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) return;
-    path_ = pattern;
-    setenv("STARPU_HOME", path_.c_str(), /*overwrite=*/1);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
- private:
-  std::string path_;
-};
 
 using Results = std::map<ValueId, std::vector<std::byte>>;
 
