@@ -18,6 +18,7 @@
 
 #include "bench/overhead_rivals.h"
 #include "tutti/graph/builder.h"
+#include "tutti/runtime/starpu/scratch.h"
 #include "tutti/runtime/starpu/starpu.h"
 
 namespace tutti {
@@ -152,6 +153,7 @@ class Plain {
   }
 
  private:
+  const Scratch scratch_;
   EmptyLayers layers_;
   starpu_codelet codelet_{};
   starpu_tag_t next_ = 1;

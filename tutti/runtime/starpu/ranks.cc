@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -119,6 +120,9 @@ Result<void> StarpuRanks::meet() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) return {};
+  // A message to a rank that was killed shall fail, not kill this one too: launchers name who dies
+  // first.
+  std::signal(SIGPIPE, SIG_IGN);
   const Deadline deadline(
       fmt::format("rank {} could not talk to the others in time: the run is over", rank_));
   MPI_Comm_dup(MPI_COMM_WORLD, &mpi_->world);

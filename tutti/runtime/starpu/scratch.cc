@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <string>
 #include <system_error>
 
 namespace tutti {
@@ -15,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "tutti-starpu-";
+constexpr const char* kHome = "STARPU_HOME";
 // A folder is there a little before its lock is.
 constexpr std::chrono::minutes kOld{1};
 
@@ -57,12 +57,16 @@ Scratch::Scratch(fs::path parent) {
   if (::mkdtemp(pattern.data()) == nullptr) return;
   path_ = pattern;
   lock_ = try_lock(path_, O_CREAT);
-  ::setenv("STARPU_HOME", path_.c_str(), /*overwrite=*/1);
+  if (const char* home = ::getenv(kHome)) home_before_ = home;
+  ::setenv(kHome, path_.c_str(), /*overwrite=*/1);
 }
 
 Scratch::~Scratch() {
+  if (path_.empty()) return;
+  // A StarPU that is started later would make the folder again.
+  home_before_ ? ::setenv(kHome, home_before_->c_str(), /*overwrite=*/1) : ::unsetenv(kHome);
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  fs::remove_all(path_, ignored);
   if (lock_ >= 0) ::close(lock_);
 }
 

@@ -1,13 +1,15 @@
 // A folder for what StarPU writes: it keeps what it measures in STARPU_HOME, by host name, and
 // ranks of one host must not share that.
 //
-// The folder goes with the object. A rank that is killed leaves its own behind; the next one
-// removes it, which it can tell by the lock that ends with its process.
+// The folder goes with the object, and STARPU_HOME is what it was. A rank that is killed leaves its
+// own behind; the next one removes it, which it can tell by the lock that ends with its process.
 
 #ifndef TUTTI_RUNTIME_STARPU_SCRATCH_H_
 #define TUTTI_RUNTIME_STARPU_SCRATCH_H_
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 namespace tutti {
 
@@ -24,6 +26,7 @@ class Scratch {
 
  private:
   std::filesystem::path path_;
+  std::optional<std::string> home_before_;
   int lock_ = -1;
 };
 

@@ -41,8 +41,9 @@ class StarpuScratch : public ::testing::Test {
   std::string home_;
 };
 
-TEST_F(StarpuScratch, IsNamedInStarpuHomeAndGoesWithTheObject) {
+TEST_F(StarpuScratch, IsNamedInStarpuHomeWhileItIsThere) {
   fs::path path;
+  ::setenv("STARPU_HOME", "/before", 1);
   {
     const Scratch scratch(parent_);
     path = scratch.path();
@@ -51,6 +52,10 @@ TEST_F(StarpuScratch, IsNamedInStarpuHomeAndGoesWithTheObject) {
     std::ofstream(path / "what StarPU writes").put('\n');
   }
   EXPECT_FALSE(fs::exists(path));
+  EXPECT_STREQ(::getenv("STARPU_HOME"), "/before");
+  ::unsetenv("STARPU_HOME");
+  { const Scratch scratch(parent_); }
+  EXPECT_EQ(::getenv("STARPU_HOME"), nullptr);
 }
 
 TEST_F(StarpuScratch, RemovesWhatAKilledRankLeftBehind) {
