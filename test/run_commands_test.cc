@@ -81,6 +81,36 @@ TEST_F(RunCommands, WhatCannotBeRunIsRefusedInOneSentence) {
 
 // ---- Commands
 
+// Values that have no room for their elements, and those of a dtype that no kernel knows.
+TEST_F(RunCommands, SizesAndDtypesAreHeldToWhatKernelsWrite) {
+  const char* const graph = R"({"format": "tutti-graph", "schema_version": 1,
+      "inputs": [{"name": "x", "shape": [64, 64], "dtype": ")";
+  const auto with = [&](const std::string& dtype, const std::string& bytes) {
+    const std::string value = R"({"shape": [64, 64], "dtype": ")" + dtype + "\"" + bytes + "}";
+    return write("sizes.json", graph + dtype + "\"" + bytes + R"(}], "ops": [{"name": "y",
+        "kind": "relu", "operands": ["x"], "outputs": [)" +
+                                   value + "]}]}");
+  };
+  for (const auto& [dtype, bytes, word] :
+       {std::tuple("f32", ", \"bytes\": 1000", "fewer than its shape"),
+        std::tuple("f32", ", \"bytes\": 0", "fewer than its shape"),
+        std::tuple("f64", "", "dtype f64"), std::tuple("i8", "", "dtype i8")}) {
+    const std::string file = with(dtype, bytes);
+    for (const char* command : {"run", "compare"}) {
+      std::vector<std::string> words = {command, file, "-m", kHere};
+      if (std::string(command) == "run") {
+        words.insert(words.end(), {"--policy", "heft"});
+      } else {
+        words.insert(words.end(), {"--runtime", "local", "--policies", "heft"});
+      }
+      const Ran ran = run(words);
+      EXPECT_NE((ran.out + ran.err).find(word), std::string::npos) << ran.out << ran.err;
+      if (std::string(command) == "run") EXPECT_EQ(ran.exit_code, 2) << dtype << bytes;
+      EXPECT_LT(ran.exit_code, 4) << dtype << bytes;
+    }
+  }
+}
+
 class WorkflowCommands : public Cli {
  protected:
   // Two programs that leave their names in a file, the second after the first.

@@ -75,9 +75,13 @@ std::vector<size_t> order_of_turn(size_t rows, uint64_t seed, int turn) {
 Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
                                               const std::vector<RealEntry>& entries,
                                               const RealComparisonSettings& settings) {
+  if (const Result<void> known = check_dtypes(problem.graph); !known) return known.error();
   Result<std::unique_ptr<LocalRuntime>> runtime =
       LocalRuntime::open(problem.machine, OpTable::standard());
   if (!runtime) return runtime.error();
+  if (const std::string note = (*runtime)->note(); !note.empty()) {
+    fmt::print(stderr, "tutti: {}\n", note);
+  }
   std::vector<RealRow> rows;
   for (const RealEntry& entry : entries) {
     RealRow row{.name = entry.name,

@@ -85,6 +85,9 @@ int run_run(const RunArguments& arguments, const CommandFlags& commands) {
     return run_commands(commands, arguments.inputs, problem, arguments.source, arguments.common,
                         arguments.trace);
   }
+  if (const Result<void> known = check_dtypes(problem.graph); !known) {
+    return report(invalid_input(arguments.inputs.graph + ": " + known.error().message));
+  }
   Result<std::unique_ptr<LocalRuntime>> runtime =
       LocalRuntime::open(problem.machine, OpTable::standard());
   if (!runtime) return report(runtime.error());

@@ -45,12 +45,12 @@ class Race {
       drop_slow();
       if (left_.size() == 1 && turn > 0) break;
     }
-    if (result_.runs == 0) return error_;
+    if (result_.runs == 0 || left_.empty()) return error_;
     result_.spread = pooled_spread(result_.plans);
-    const auto slower = [&](size_t a, size_t b) {
+    const auto faster = [&](size_t a, size_t b) {
       return result_.plans[a].mean_ns() < result_.plans[b].mean_ns();
     };
-    result_.best = *std::min_element(left_.begin(), left_.end(), slower);
+    result_.best = *std::min_element(left_.begin(), left_.end(), faster);
     return std::move(result_);
   }
 
@@ -61,6 +61,8 @@ class Race {
       if (settings_.stop.now() || result_.runs >= settings_.runs) return false;
       Raced& raced = result_.plans[left_[i]];
       const Result<Trace> trace = runtime_.run(problem_, plans_[left_[i]]);
+      // A run that was stopped says nothing about its plan.
+      if (!trace && settings_.stop.now()) return false;
       if (!trace) {
         error_ = trace.error();
         raced.refusal = trace.error().message;

@@ -25,6 +25,10 @@ class Brittle : public Runtime {
   explicit Brittle(const Machine& sheet) : machine_(sheet, {.costs = noisy(), .speed = 1}) {}
   Result<Trace> run(const Problem& problem, const Plan& plan) override {
     ++runs;
+    if (runs == stopped_in) {
+      raised = true;
+      return failed("cancelled");
+    }
     if (refused != nullptr && plan.placement == refused->placement) return failed("it broke");
     return machine_.run(problem, plan);
   }
@@ -34,6 +38,8 @@ class Brittle : public Runtime {
 
   int64_t runs = 0;
   const Plan* refused = nullptr;
+  int64_t stopped_in = 0;  // somebody wants an end while this run goes on
+  std::atomic<bool> raised{false};
 
  private:
   testing::HiddenMachine machine_;
@@ -95,6 +101,19 @@ TEST_F(Racing, StopsWhenItIsTold) {
   const auto raced = race(machine_, *world_.problem, plans_, {.stop = Stop(&raised)});
   ASSERT_FALSE(raced);
   EXPECT_EQ(machine_.runs, 0);
+}
+
+TEST_F(Racing, ARunThatIsStoppedSaysNothingAboutItsPlan) {
+  const std::vector<Plan> pair = {plans_[1], plans_[0]};
+  machine_.stopped_in = 3;  // the first one's second
+  const auto raced = race(machine_, *world_.problem, pair, {.stop = Stop(&machine_.raised)});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_EQ(raced->runs, 2);
+  EXPECT_EQ(raced->plans[0].times_ns.size(), 1U);
+  EXPECT_EQ(raced->best, true_makespan(pair[0]) < true_makespan(pair[1]) ? 0U : 1U);
+  Brittle other(world_.machine);
+  other.stopped_in = 1;
+  EXPECT_FALSE(race(other, *world_.problem, {pair.data(), 1}, {.stop = Stop(&other.raised)}));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "tutti/kernels/inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -32,7 +35,10 @@ int64_t potrf_count(const Graph& graph) {
 
 int64_t first_row_of(const Graph& graph, OpId op) {
   for (const auto& [key, text] : graph.attributes(op)) {
-    if (key == "first_row") return std::stoll(std::string(text));
+    if (key != "first_row") continue;
+    int64_t row = 0;  // what is no number, its kernel refuses
+    std::from_chars(text.data(), text.data() + text.size(), row);
+    return row;
   }
   return 0;
 }
@@ -114,6 +120,16 @@ std::vector<float> numbers_of(const Graph& graph, ValueId value, uint64_t seed, 
 bool can_fill(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::i32 ||
          dtype == DType::unknown;
+}
+
+Result<void> check_dtypes(const Graph& graph) {
+  for (const ValueId value : graph.values()) {
+    if (can_fill(graph.dtype(value))) continue;
+    return invalid_input(
+        fmt::format("value '{}' is of dtype {}; kernels know f32, i32 and, on GPUs, bf16",
+                    graph.value_name(value), to_text(graph.dtype(value))));
+  }
+  return {};
 }
 
 void fill_input(const Graph& graph, ValueId value, uint64_t seed, const Block& block) {

@@ -13,6 +13,8 @@ namespace tutti {
 
 // True if a value of that dtype can be filled: f32, bf16, i32 and unknown (taken for f32).
 bool can_fill(DType dtype);
+// Fails (invalid_input), naming it, if a value is of a dtype that no kernel knows.
+Result<void> check_dtypes(const Graph& graph);
 
 // Fills a graph input. Requires a block of its shape, or of its bytes where the graph gives no
 // shape, and a dtype that can be filled.

@@ -154,7 +154,10 @@ Result<CommandJournal> CommandJournal::begin(const std::string& path, const Jour
       ::rename(beside.c_str(), path.c_str()) != 0 || !sync_folder_of(path)) {
     return cannot("writing failed", path);
   }
-  journal.size_ = static_cast<int64_t>(line.size());
+  {
+    const MutexLock lock(journal.mutex_);  // nobody else has it yet; the analysis cannot know
+    journal.size_ = static_cast<int64_t>(line.size());
+  }
   return journal;
 }
 
@@ -164,7 +167,10 @@ Result<CommandJournal> CommandJournal::go_on(const std::string& path, const Jour
   if (::ftruncate(journal.file_, static_cast<off_t>(text.whole_bytes)) != 0) {
     return cannot("writing failed", path);
   }
-  journal.size_ = text.whole_bytes;
+  {
+    const MutexLock lock(journal.mutex_);
+    journal.size_ = text.whole_bytes;
+  }
   return journal;
 }
 

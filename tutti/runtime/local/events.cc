@@ -21,34 +21,54 @@ std::vector<Spans> by_device(const Problem& problem, std::span<const OpEvents> e
   return spans;
 }
 
-// Idle slots and waiting ops at each moment: both at once for long is work that was not conserved.
+// How long a slot of the device was idle until any moment: at least one of its slots, at each time.
+class IdleTime {
+ public:
+  IdleTime(const Spans& spans, int slots) {
+    std::vector<std::pair<Duration, int>> changes;
+    for (const OpEvents* one : spans) {
+      changes.emplace_back(one->start, 1);
+      changes.emplace_back(one->finish, -1);
+    }
+    std::sort(changes.begin(), changes.end());
+    int busy = 0;
+    Duration idle{0};
+    times_.push_back({Duration{0}, idle, /*counting=*/true});
+    for (const auto& [time, change] : changes) {
+      if (times_.back().counting) idle += time - times_.back().time;
+      busy += change;
+      times_.push_back({time, idle, busy < slots});
+    }
+  }
+  Duration until(Duration time) const {
+    const auto after = std::upper_bound(times_.begin(), times_.end(), time,
+                                        [](Duration t, const Point& p) { return t < p.time; });
+    if (after == times_.begin()) return Duration{0};
+    const Point& last = *std::prev(after);
+    return last.counting ? last.idle + (time - last.time) : last.idle;
+  }
+
+ private:
+  struct Point {
+    Duration time;
+    Duration idle;
+    bool counting;
+  };
+  std::vector<Point> times_;
+};
+
+// An op that waits while a slot idles is work that was not conserved, whatever the other slots do
+// meanwhile.
 void check_idle(const Problem& problem, const Spans& spans, int slots, Duration patience,
                 Verdict& verdict) {
-  struct Change {
-    Duration time;
-    int busy;
-    int waiting;
-    const OpEvents* of;
-  };
-  std::vector<Change> changes;
+  const IdleTime idle(spans, slots);
   for (const OpEvents* one : spans) {
-    changes.push_back({one->ready, 0, 1, one});
-    changes.push_back({one->start, 1, -1, one});
-    changes.push_back({one->finish, -1, 0, one});
-  }
-  std::sort(changes.begin(), changes.end(),
-            [](const Change& a, const Change& b) { return a.time < b.time; });
-  int busy = 0;
-  int waiting = 0;
-  for (size_t i = 0; i < changes.size() && !verdict.full(); ++i) {
-    busy += changes[i].busy;
-    waiting += changes[i].waiting;
-    if (i + 1 == changes.size() || waiting == 0 || busy >= slots) continue;
-    const Duration idle = changes[i + 1].time - changes[i].time;
-    if (idle <= patience) continue;
-    verdict.add("from {} ns on a slot of '{}' idled for {} ns while {} ops were ready there",
-                changes[i].time.count(), problem.machine.device(changes[i].of->device).name,
-                idle.count(), waiting);
+    if (verdict.full()) return;
+    const Duration waited = idle.until(one->start) - idle.until(one->ready);
+    if (waited <= patience) continue;
+    verdict.add("from {} ns on op '{}' was ready on '{}' and waited for {} ns beside an idle slot",
+                one->ready.count(), problem.graph.op_name(one->op),
+                problem.machine.device(one->device).name, waited.count());
   }
 }
 

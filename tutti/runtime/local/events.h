@@ -30,10 +30,10 @@ struct EventRules {
   Duration patience = std::chrono::milliseconds(100);
 };
 
-// Every rule that the events break, one sentence each. No slot idles for longer than the patience
-// while an op of its device is ready. No op starts while one that goes before it is ready there:
-// exactly so on a device of one slot, within the patience on one of several, whose slots look at
-// each other's ops only so often.
+// Every rule that the events break, one sentence each. No op is ready for longer than the patience
+// while a slot of its device idles, in all, whatever other slots do meanwhile. No op starts while
+// one that goes before it is ready there: exactly so on a device of one slot, within the patience
+// on one of several, whose slots look at each other's ops only so often.
 std::vector<std::string> events_faults(const Problem& problem, std::span<const OpEvents> events,
                                        const EventRules& rules);
 

@@ -46,14 +46,26 @@ class TwoOps : public ::testing::Test {
 
 TEST_F(TwoOps, OneAfterTheOtherAreFine) {
   EXPECT_EQ(faults(us(0), us(0), us(100)), Sentences{});
-  EXPECT_EQ(faults(us(0), us(5), us(115)), Sentences{});
+  EXPECT_EQ(faults(us(0), us(5), us(109)), Sentences{});
 }
 
 TEST_F(TwoOps, AnIdleSlotBesideAReadyOpIsFound) {
   EXPECT_EQ(faults(us(50), us(0), us(111)),
-            Sentences{"from 100000 ns on a slot of 'cpu0' idled for 11000 ns while 1 ops were "
-                      "ready there"});
+            Sentences{"from 50000 ns on op 'b' was ready on 'cpu0' and waited for 11000 ns beside "
+                      "an idle slot"});
   EXPECT_EQ(faults(us(105), us(0), us(111)), Sentences{});  // ready late
+}
+
+// One slot works on op after op, the other on none, and two ops wait for it all the while.
+TEST(LocalEvents, ASlotThatNeverWorksBesideABusyOneIsFound) {
+  const World world(graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":1},
+      {"name":"b","kind":"k","run_time_ns":1},{"name":"c","kind":"k","run_time_ns":1}])"),
+                    testing::cpus(1, 2));
+  const Plan plan = testing::in_turn(*world.problem);
+  const std::vector<OpEvents> events = {{OpId{0}, DeviceId{0}, 0, us(0), us(0), us(60)},
+                                        {OpId{1}, DeviceId{0}, 0, us(0), us(60), us(120)},
+                                        {OpId{2}, DeviceId{0}, 0, us(0), us(120), us(180)}};
+  EXPECT_EQ(events_faults(*world.problem, events, {.plan = &plan, .patience = us(50)}).size(), 2U);
 }
 
 TEST_F(TwoOps, AnOpThatGoesFirstOutOfTurnIsFound) {
@@ -89,9 +101,9 @@ int judge_runs(bool limits, bool online) {
         << "run " << i;
     const std::vector<OpEvents> events = runtime->events();
     EXPECT_EQ(events.size(), static_cast<size_t>(world.graph.size()));
-    // A busy host may let threads wait for long; that slots wake at once where it does not is shown
-    // by KeepsEverySlotBusyWhileOpsAreReady, without a clock.
-    const EventRules rules{.plan = online ? nullptr : &plan, .patience = std::chrono::seconds(20)};
+    // A busy host may let a thread wait for long; that slots wake at once where it does not is
+    // shown by KeepsEverySlotBusyWhileOpsAreReady, without a clock, and by most ops here.
+    const EventRules rules{.plan = online ? nullptr : &plan, .patience = std::chrono::seconds(5)};
     EXPECT_EQ(events_faults(*world.problem, events, rules), Sentences()) << "run " << i;
     testing::expect_digests(world.graph, *runtime);
     const std::vector<Duration> some = dispatch_delays(*world.problem, events);
@@ -99,6 +111,7 @@ int judge_runs(bool limits, bool online) {
   }
   std::sort(delays.begin(), delays.end());
   if (delays.empty()) return ended;
+  EXPECT_LT(delays[delays.size() / 2], std::chrono::milliseconds(2));  // of half of them
   const auto quantile = [&](double share) {
     return to_text(delays[static_cast<size_t>(share * static_cast<double>(delays.size() - 1))]);
   };

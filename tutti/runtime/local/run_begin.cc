@@ -9,6 +9,25 @@
 #include "tutti/runtime/local/run.h"
 
 namespace tutti {
+namespace {
+
+// Kernels write as many elements as a shape has: a value that states fewer bytes has no room.
+Result<void> check_sizes(const Graph& graph) {
+  for (const ValueId value : graph.values()) {
+    const int64_t element = element_bytes(graph.dtype(value));
+    if (element == 0 || graph.shape(value).empty()) continue;
+    int64_t left = graph.bytes(value) / element;
+    for (const int64_t size : graph.shape(value)) left = size == 0 ? INT64_MAX : left / size;
+    if (left > 0) continue;
+    return invalid_input(
+        fmt::format("value '{}' states {} bytes, fewer than its shape and dtype have; leave its "
+                    "bytes out",
+                    graph.value_name(value), graph.bytes(value)));
+  }
+  return {};
+}
+
+}  // namespace
 
 Run::Run(const Machine& machine, const OpTable& ops, Hardware& hardware)
     : machine_(machine),
@@ -55,6 +74,9 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
     return invalid_input(
         fmt::format("the problem's machine '{}' is not '{}', to which this runtime is bound",
                     problem.machine.name(), machine_.name()));
+  }
+  if (!options.files) {
+    if (Result<void> checked = check_sizes(problem.graph); !checked) return checked;
   }
   for (const ValueId value : options.keep) {
     if (value.valid() && value.index < problem.graph.value_count()) continue;

@@ -17,7 +17,8 @@ double difference(const Tensor& got, const Tensor& wanted) {
   double largest = 1e-30;
   double worst = 0;
   for (size_t i = 0; i < wanted.data.size(); ++i) {
-    if (!std::isfinite(got.data[i])) return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(got.data[i]) || !std::isfinite(wanted.data[i]))
+      return std::numeric_limits<double>::infinity();
     largest = std::max(largest, std::abs(wanted.data[i]));
     worst = std::max(worst, std::abs(got.data[i] - wanted.data[i]));
   }

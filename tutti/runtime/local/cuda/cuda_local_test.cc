@@ -129,7 +129,7 @@ TEST(CudaLocal, RandomPlansConserveWorkAndObeyTheRules) {
                 std::vector<std::string>())
           << "run " << i;
       // A busy host may let threads wait for long.
-      const EventRules rules{.plan = &plan, .patience = std::chrono::seconds(20)};
+      const EventRules rules{.plan = &plan, .patience = std::chrono::seconds(5)};
       EXPECT_EQ(events_faults(*world.problem, runtime->events(), rules), std::vector<std::string>())
           << "run " << i;
     }
