@@ -115,6 +115,31 @@ TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
   }
 }
 
+// Every op that could go to the GPU is scored lower there once others are known to use it.
+TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
+  const Moment moment;
+  const auto model = moment.model({.knowledge = Insight::truth});
+  const auto scores_with = [&](DeviceId crowded, double use) {
+    const Truth truth = [&](const Resource& resource) {
+      return resource == resource_of(crowded) ? use : 0.0;
+    };
+    SymphonyMind mind(model, {.truth = truth});
+    return mind.consider(moment.state());
+  };
+  const Consideration free = scores_with(DeviceId{0}, 0);
+  int compared = 0;
+  for (const DeviceId device : moment.cluster.machine().devices()) {
+    const Consideration crowded = scores_with(device, 1);
+    for (size_t i = 0; i < free.scores.size(); ++i) {
+      const Action& action = free.sight.actions[i];
+      if (action.kind != Action::Kind::execute || action.device != device) continue;
+      EXPECT_LT(crowded.scores[i], free.scores[i]) << i;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 3);
+}
+
 TEST(SymphonyMind, DrawsByTheOddsOfTheScores) {
   const std::vector<float> scores = {0, std::log(3.0F), -1e9F};
   Rng rng(1);
