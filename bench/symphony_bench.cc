@@ -64,9 +64,22 @@ struct Bench {
   }
 };
 
-std::shared_ptr<const SymphonyModel> load_model(const std::string& path, const Bench& bench) {
+// "untrained:KNOWLEDGE" is the rule that training starts from.
+Result<TensorFile> read_model(const std::string& path, const Bench& bench) {
+  constexpr std::string_view kUntrained = "untrained:";
+  if (path.starts_with(kUntrained)) {
+    const auto knowledge = parse_knowledge(std::string_view(path).substr(kUntrained.size()));
+    if (!knowledge) return invalid_input(path + ": there is no such knowledge");
+    return SymphonyModel::fresh({.knowledge = *knowledge}, *bench.study.cluster,
+                                bench.study.world.options.counters, 1);
+  }
   auto source = Source::open(path);
-  auto file = source ? read_tensors(*source) : Result<TensorFile>(source.error());
+  if (!source) return source.error();
+  return read_tensors(*source);
+}
+
+std::shared_ptr<const SymphonyModel> load_model(const std::string& path, const Bench& bench) {
+  const auto file = read_model(path, bench);
   if (file) {
     auto model =
         SymphonyModel::load(*file, path, *bench.study.cluster, bench.study.world.options.counters);

@@ -251,34 +251,40 @@ class SymphonyModule {
     const Tensor own_rows = view_of(batch.option_rows, {count, kOptionRow});
     const Tensor crowd_own = view_of(batch.crowd_own, {count});
     if (count == 0) return {torch::zeros({0, kFullOptionRow}), torch::zeros({0})};
-    std::vector<float> own, own_before;
+    std::vector<float> own_before, unseen;
     for (const KeptDecision* decision : batch.decisions) {
-      append(own, decision->considered.sight.own);
       append(own_before, decision->considered.sight.own_before);
+      append(unseen, decision->considered.sight.unseen);
     }
-    const auto total = static_cast<int64_t>(own.size());
+    const auto total = static_cast<int64_t>(unseen.size());
     const Tensor flat_seen = seen.reshape({total, kVertexSeen});
-    const float known = shape_.topology ? 1.0F : 0.0F;  // without, nobody knows what is on the way
-    const Tensor others =
-        known * torch::relu(flat_seen.select(1, kUse) - view_of(own_before, {total}).clone());
-    const Tensor used = view_of(own, {total}).clone() + others;
+    const bool known = shape_.topology;  // without, nobody knows what is on the way
+    const Tensor by_vertex =
+        torch::relu(flat_seen.select(1, kUse) - view_of(own_before, {total}).clone()) +
+        view_of(unseen, {total}).clone();
     const Padded draws = padded(batch.first_draw, batch.widest_draw);
     const Tensor none = torch::zeros({count, batch.widest_draw});
-    Tensor vertex = draws.places, share = none;  // no draws at all: all are absent
-    if (!batch.draw_vertex.empty()) {
-      vertex = indices(batch.draw_vertex).index_select(0, draws.places.view({-1})).view_as(none);
-      share = view_of(batch.draw_share, {size_of(batch.draw_share)})
-                  .index_select(0, draws.places.view({-1}))
-                  .view_as(none);
-    }
+    const auto of_draws = [&](const Tensor& list) {  // no draws at all: all are absent
+      return list.size(0) == 0 ? draws.places
+                               : list.index_select(0, draws.places.view({-1})).view_as(none);
+    };
+    const auto plain = [&](const std::vector<float>& list) {
+      return of_draws(view_of(list, {size_of(list)})).to(torch::kFloat32);
+    };
+    const Tensor vertex = of_draws(indices(batch.draw_vertex));
+    const Tensor own = plain(batch.draw_own), flows = plain(batch.draw_flows);
     const Tensor at = indices(batch.option_by).unsqueeze(1) * topology_.size() +
                       vertex.masked_fill(draws.absent, 0);
-    const Tensor all = (used.index_select(0, at.view({-1})).view_as(none) + share)
-                           .masked_fill(draws.absent, kNoOdds);
-    const auto [most, which] = all.max(1);
+    const Tensor others = by_vertex.index_select(0, at.view({-1})).view_as(none);
+    const Tensor level = torch::max(torch::max(1 - own - others, (1 - own) / 2),
+                                    torch::max((1 - others) / (flows + 1), 1 / (flows + 2)));
+    // As slower_by.
+    const Tensor slower =
+        (plain(batch.draw_share) / level)
+            .masked_fill(known ? draws.absent : torch::ones_like(draws.absent), kNoOdds);
+    const auto [most, which] = slower.max(1);
     const Tensor crowd = torch::max(most, crowd_own);
     const Tensor spread =
-        known *
         flat_seen.select(1, kSpread).index_select(0, at.gather(1, which.unsqueeze(1)).squeeze(1)) *
         (most > crowd_own).to(torch::kFloat32);
     const Tensor takes = torch::log(view_of(batch.before, {count}) +
@@ -323,7 +329,8 @@ class SymphonyModule {
     if (!shape_.prior) return score;
     return score + prior(parameters, kRankWeight) * rows.select(1, kRankColumn) +
            prior(parameters, kAgeWeight) * rows.select(1, kAgeColumn) -
-           prior(parameters, kLateWeight) * options.lateness.index_select(0, which);
+           prior(parameters, kLateWeight) * options.lateness.index_select(0, which) -
+           prior(parameters, kCrowdWeight) * torch::log(rows.select(1, kCrowdColumn).clamp_min(1));
   }
 
   Tensor change_scores(const Parameters& parameters, const SymphonyBatch& batch,
