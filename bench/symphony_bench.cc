@@ -2,8 +2,7 @@
 // scripts/results-symphony:
 //
 //   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
-//   without
-//                                           unknown load: a line of JSON for each
+//                                           without unknown load: a line of JSON for each
 //   symphony_bench rivals                   the same of every dispatcher without a network
 //   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
@@ -179,11 +178,19 @@ Results read_results(const std::string& folder) {
 const std::vector<std::string> kRungs = {"none", "counters", "counters-topology", "belief",
                                          "truth"};
 
+// By seed: how much lower than without counters, as a share.
+std::vector<double> gains(const std::vector<double>& none, const std::vector<double>& rung) {
+  std::vector<double> list;
+  for (size_t s = 0; s < std::min(none.size(), rung.size()); ++s)
+    list.push_back(100 * (none[s] - rung[s]) / none[s]);
+  return list;
+}
+
 int show_ladder(const std::string& folder) {
   Results results = read_results(folder);
   fmt::print("{:<22}", "load, unknown load");
   for (const std::string& rung : kRungs) fmt::print("{:>20}", rung);
-  fmt::print("{:>12}{:>12}\n", "truth gains", "closed");
+  fmt::print("{:>18}{:>18}{:>10}\n", "belief gains %", "truth gains %", "closed");
   for (const auto& [condition, unused] : results["none"]) {
     fmt::print("{:<22}", fmt::format("{}, {}", condition.load, condition.unknown ? "yes" : "no"));
     std::map<std::string, double> mean;
@@ -197,7 +204,9 @@ int show_ladder(const std::string& folder) {
       fmt::print("{:>20}", shown(seeds, 3));
     }
     const double gap = mean["none"] - mean["truth"];
-    fmt::print("{:>10.1f} %{:>10.0f} %\n", 100 * gap / mean["none"],
+    const std::vector<double>& none = results["none"][condition];
+    fmt::print("{:>18}{:>18}{:>8.0f} %\n", shown(gains(none, results["belief"][condition]), 1),
+               shown(gains(none, results["truth"][condition]), 1),
                100 * (mean["none"] - mean["belief"]) / gap);
   }
   return 0;
