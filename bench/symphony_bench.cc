@@ -2,8 +2,7 @@
 // scripts/results-symphony:
 //
 //   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
-//   without
-//                                           unknown load: a line of JSON for each
+//                                           without unknown load: a line of JSON for each
 //   symphony_bench rivals                   the same of every dispatcher without a network
 //   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
@@ -64,9 +63,22 @@ struct Bench {
   }
 };
 
-std::shared_ptr<const SymphonyModel> load_model(const std::string& path, const Bench& bench) {
+// "untrained:KNOWLEDGE" is the rule that training starts from.
+Result<TensorFile> read_model(const std::string& path, const Bench& bench) {
+  constexpr std::string_view kUntrained = "untrained:";
+  if (path.starts_with(kUntrained)) {
+    const auto knowledge = parse_knowledge(std::string_view(path).substr(kUntrained.size()));
+    if (!knowledge) return invalid_input(path + ": there is no such knowledge");
+    return SymphonyModel::fresh({.knowledge = *knowledge}, *bench.study.cluster,
+                                bench.study.world.options.counters, 1);
+  }
   auto source = Source::open(path);
-  auto file = source ? read_tensors(*source) : Result<TensorFile>(source.error());
+  if (!source) return source.error();
+  return read_tensors(*source);
+}
+
+std::shared_ptr<const SymphonyModel> load_model(const std::string& path, const Bench& bench) {
+  const auto file = read_model(path, bench);
   if (file) {
     auto model =
         SymphonyModel::load(*file, path, *bench.study.cluster, bench.study.world.options.counters);
@@ -166,11 +178,19 @@ Results read_results(const std::string& folder) {
 const std::vector<std::string> kRungs = {"none", "counters", "counters-topology", "belief",
                                          "truth"};
 
+// By seed: how much lower than without counters, as a share.
+std::vector<double> gains(const std::vector<double>& none, const std::vector<double>& rung) {
+  std::vector<double> list;
+  for (size_t s = 0; s < std::min(none.size(), rung.size()); ++s)
+    list.push_back(100 * (none[s] - rung[s]) / none[s]);
+  return list;
+}
+
 int show_ladder(const std::string& folder) {
   Results results = read_results(folder);
   fmt::print("{:<22}", "load, unknown load");
   for (const std::string& rung : kRungs) fmt::print("{:>20}", rung);
-  fmt::print("{:>12}{:>12}\n", "truth gains", "closed");
+  fmt::print("{:>18}{:>18}{:>10}\n", "belief gains %", "truth gains %", "closed");
   for (const auto& [condition, unused] : results["none"]) {
     fmt::print("{:<22}", fmt::format("{}, {}", condition.load, condition.unknown ? "yes" : "no"));
     std::map<std::string, double> mean;
@@ -184,7 +204,9 @@ int show_ladder(const std::string& folder) {
       fmt::print("{:>20}", shown(seeds, 3));
     }
     const double gap = mean["none"] - mean["truth"];
-    fmt::print("{:>10.1f} %{:>10.0f} %\n", 100 * gap / mean["none"],
+    const std::vector<double>& none = results["none"][condition];
+    fmt::print("{:>18}{:>18}{:>8.0f} %\n", shown(gains(none, results["belief"][condition]), 1),
+               shown(gains(none, results["truth"][condition]), 1),
                100 * (mean["none"] - mean["belief"]) / gap);
   }
   return 0;

@@ -1,10 +1,11 @@
 // How well dispatchers do, beside the best schedule found by somebody who knew everything: for
 // docs/results/symphony.md. By hand, in parts of a few minutes each:
 //
-//   symphony_quality tune                  > knobs.txt     settings that are best on validation
-//   jobs symphony_quality rivals knobs.txt 1    > seed1.txt     one seed: every job of every
-//   dispatcher symphony_quality table seed*.txt                       the CDF, shares and medians
-//   symphony_quality small                                 best found beside exhaustive, small jobs
+//   symphony_quality tune > knobs.txt             the settings that are best on validation jobs
+//   symphony_quality rivals knobs.txt SEED [NAME:MODEL...] > SEED.txt
+//                                                 one seed: every job of every dispatcher
+//   symphony_quality table SEED.txt...            the CDF, shares and medians
+//   symphony_quality small                        best found beside exhaustive, small jobs
 //
 // NAME=VALUE changes the study: jobs, runs, load, unknown, trials, evaluations.
 
@@ -272,6 +273,21 @@ std::string over_seeds(const std::map<uint64_t, std::vector<double>>& by_seed, F
   return fmt::format("{:.3f} ± {:.3f}", summary.mean, summary.half_interval);
 }
 
+// By how much the median of "symphony" is above another's, over the seeds: those of one seed have
+// had the same jobs and luck.
+std::string symphony_above(const std::map<std::string, Column>& columns, const Column& other) {
+  const auto symphony = columns.find("symphony");
+  if (symphony == columns.end()) return "-";
+  std::vector<double> differences;
+  for (const auto& [seed, values] : other.by_seed) {
+    const auto found = symphony->second.by_seed.find(seed);
+    if (found != symphony->second.by_seed.end())
+      differences.push_back(median(found->second) - median(values));
+  }
+  const Summary summary = summary_of(differences);
+  return fmt::format("{:+.3f} ± {:.3f}", summary.mean, summary.half_interval);
+}
+
 void print_table(const std::vector<std::string>& paths) {
   std::map<std::string, Column> columns;
   std::vector<std::string> names;
@@ -297,8 +313,9 @@ void print_table(const std::vector<std::string>& paths) {
     }
   }
   fmt::print(
-      "| dispatcher | jobs | median | mean slow-down | no loss | to 10 % | to 20 % | more |\n");
-  fmt::print("|---|---:|---:|---:|---:|---:|---:|---:|\n");
+      "| dispatcher | jobs | median | symphony above it | mean slow-down | no loss | to 10 % | to "
+      "20 % | more |\n");
+  fmt::print("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const std::string& name : names) {
     const Column& column = columns[name];
     const auto share = [&](double from, double to) {
@@ -307,10 +324,10 @@ void print_table(const std::vector<std::string>& paths) {
       return static_cast<double>(count) / static_cast<double>(column.performance.size());
     };
     const auto mean = [](const std::vector<double>& values) { return summary_of(values).mean; };
-    fmt::print("| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", name,
+    fmt::print("| {} | {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", name,
                column.performance.size(), over_seeds(column.by_seed, median),
-               over_seeds(column.slowdowns, mean), share(0.99, 2), share(0.9, 0.99),
-               share(0.8, 0.9), share(0, 0.8));
+               symphony_above(columns, column), over_seeds(column.slowdowns, mean), share(0.99, 2),
+               share(0.9, 0.99), share(0.8, 0.9), share(0, 0.8));
   }
   fmt::print("\n| share of jobs with at most |");
   for (int x = 1; x <= 10; ++x) fmt::print(" {:.1f} |", x * 0.1);

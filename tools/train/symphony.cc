@@ -37,6 +37,7 @@ struct SymphonyArguments {
   std::optional<int> rollouts;
   std::optional<int> passage;
   std::optional<int> repeats;
+  std::optional<int> minibatches;
   std::optional<int> check_every;
   std::optional<double> first_rate;
   std::optional<double> last_rate;
@@ -66,6 +67,7 @@ void apply_flags(const SymphonyArguments& arguments, SymphonyConfiguration& made
   override(arguments.rollouts, settings.rollouts);
   override(arguments.passage, settings.passage);
   override(arguments.repeats, settings.repeats);
+  override(arguments.minibatches, settings.minibatches);
   override(arguments.check_every, settings.check_every);
   override(arguments.first_rate, settings.learning_rate.first);
   override(arguments.last_rate, settings.learning_rate.last);
@@ -179,7 +181,10 @@ void add_learning_flags(CLI::App& command, SymphonyArguments& arguments) {
   command.add_option("--rollouts", arguments.rollouts, "Episodes of each")->check(count);
   command.add_option("--passage", arguments.passage, "Decisions that slopes go back through")
       ->check(count);
-  command.add_option("--repeats", arguments.repeats, "Steps on the same episodes")->check(count);
+  command
+      .add_option("--repeats", arguments.repeats, "How often an update's episodes are learned from")
+      ->check(count);
+  command.add_option("--minibatches", arguments.minibatches, "Steps of each time")->check(count);
   command.add_option("--check-every", arguments.check_every, "Updates between two judgements")
       ->check(count);
   command.add_option("--first-rate", arguments.first_rate, "Learning rate at first")->check(rate);

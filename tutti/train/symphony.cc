@@ -257,14 +257,20 @@ class ClusterTrainer final : public SymphonyTrainer {
     SymphonyStepOptions options{.learning_rate = settings_.learning_rate.at(share()),
                                 .belief_rate = settings_.belief_rate,
                                 .belief_gradient = settings_.belief_gradient,
+                                .belief_stride = settings_.belief_stride,
                                 .entropy_weight = settings_.entropy_weight.at(share()),
                                 .value_weight = settings_.value_weight,
                                 .clip_norm = settings_.clip_norm,
                                 .clip_ratio = settings_.clip_ratio,
                                 .stop = stop};
     std::optional<SymphonyStepResult> result;
-    for (int i = 0; i < settings_.repeats; ++i) {
-      result = learner_->step(passages, options);
+    // Parts hold every so-manyth passage, so that each has some of every episode.
+    const auto parts = static_cast<size_t>(settings_.minibatches);
+    for (size_t i = 0; i < parts * static_cast<size_t>(settings_.repeats); ++i) {
+      std::vector<Passage> part;
+      for (size_t p = i % parts; p < passages.size(); p += parts) part.push_back(passages[p]);
+      if (part.empty()) continue;
+      result = learner_->step(part, options);
       if (!result) break;
     }
     return result;

@@ -35,14 +35,16 @@ struct SymphonySettings {
   double horizon = 4;        // paired: what comes later counts less; in mean critical paths
   double value_scale = 0.1;  // rewards are multiplied by it before the critic sees them
   int passage = 24;          // decisions that slopes go back through
-  int repeats = 2;           // steps on the same episodes
+  int repeats = 1;           // how often an update's episodes are learned from
+  int minibatches = 6;       // steps of each time, on so many parts of the episodes
   Ramp learning_rate{1e-3, 2e-4};
   Ramp entropy_weight{0.01, 0.001};
-  double value_weight = 0.5;
+  double value_weight = 0.01;  // paired: nobody asks the critic
   double clip_norm = 1;
   double clip_ratio = 0.2;
   double belief_rate = 0.002;  // learning rate of the belief's constants; 0: they stay
   GradientKind belief_gradient = GradientKind::path;
+  int belief_stride = 4;  // see SymphonyStepOptions
   int check_every = 20;  // updates after which the best actions are judged, and the best model kept
   uint64_t seed = 1;
   int threads = 1;

@@ -32,6 +32,7 @@ SymphonyConfiguration published() {
   settings.play = {.most_decisions = 20, .reward_jobs = false, .discount = 0.99};
   settings.passage = 20;
   settings.repeats = 1;
+  settings.minibatches = 1;
   settings.learning_rate = {0.005, 0.005};
   settings.entropy_weight = {0.01, 0.01};
   settings.value_weight = 1;
@@ -39,6 +40,7 @@ SymphonyConfiguration published() {
   settings.clip_ratio = 0;
   settings.belief_rate = 0.005;
   settings.belief_gradient = GradientKind::sampling;
+  settings.belief_stride = 1;
   settings.check_every = 200;
   return made;
 }

@@ -50,6 +50,9 @@ struct SymphonyStepOptions {
   double learning_rate = 1e-3;
   double belief_rate = 0;  // of the belief's constants; 0: they stay
   GradientKind belief_gradient = GradientKind::sampling;
+  // Slopes go through the beliefs of every so many decisions, which are drawn anew with the present
+  // constants; of the others what was believed then is taken.
+  int belief_stride = 1;
   double entropy_weight = 0;
   double value_weight = 0.5;
   double clip_norm = 1;   // of the gradient of the network, and of that of the constants; 0: never

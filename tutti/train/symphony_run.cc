@@ -66,6 +66,8 @@ std::string settings_to_text(const TensorFile& start, const SymphonySettings& se
   json.field("reward_jobs", settings.play.reward_jobs).field("discount", settings.play.discount);
   json.field("horizon", settings.horizon).field("value_scale", settings.value_scale);
   json.field("passage", settings.passage).field("repeats", settings.repeats);
+  json.field("minibatches", settings.minibatches);
+  json.field("belief_stride", settings.belief_stride);
   add_ramp(json, "learning_rate", settings.learning_rate);
   add_ramp(json, "entropy_weight", settings.entropy_weight);
   json.field("value_weight", settings.value_weight).field("clip_norm", settings.clip_norm);

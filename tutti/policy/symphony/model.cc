@@ -63,6 +63,7 @@ const Consideration& SymphonyMind::consider(const ClusterState& state) {
   const bool looks = decisions_ % options_.batch == 0;
   const std::vector<float> seen = std::move(now_.sight.seen);
   const std::vector<float> counters = std::move(now_.sight.counters);
+  const std::vector<float> own_before = std::move(now_.sight.own_before);
   maker_.make(state, !network_.shape().no_op, now_.sight);
   if (looks) {
     now_.observation = model_->observer().observation(state);
@@ -70,10 +71,13 @@ const Consideration& SymphonyMind::consider(const ClusterState& state) {
     model_->observer().observe(now_.observation, model_->constants(), now_.seed, options_.truth,
                                now_.sight);
     network_.look(model_->topology(), now_.sight, machine_);
+    remember_others();
   } else {
     now_.sight.seen = seen;
     now_.sight.counters = counters;
+    now_.sight.own_before = own_before;
   }
+  now_.sight.unseen = unseen_;
   ++decisions_;
   std::vector<const JobEncoding*> jobs;
   std::vector<int32_t> place(state.jobs.size(), -1);
@@ -90,6 +94,22 @@ const Consideration& SymphonyMind::consider(const ClusterState& state) {
   now_.before = memory_;
   now_.value = network_.decide(now_.sight, machine_, jobs, job_of, memory_, now_.scores);
   return now_;
+}
+
+// Where a resource is full, use less own shows what is left to others, not what they want: then
+// what they had before counts.
+void SymphonyMind::remember_others() {
+  constexpr float kFull = 0.9F;
+  const Sight& sight = now_.sight;
+  const size_t vertices = sight.own_before.size();
+  others_.resize(vertices, 0.0F);
+  unseen_.resize(vertices, 0.0F);
+  for (size_t v = 0; v < vertices; ++v) {
+    const float use = sight.seen[v * kVertexSeen + kUse];
+    const float now = std::max(0.0F, use - sight.own_before[v]);
+    others_[v] = use > kFull ? std::max(others_[v], now) : now;
+    unseen_[v] = others_[v] - now;
+  }
 }
 
 size_t SymphonyMind::best(const std::vector<float>& scores) {

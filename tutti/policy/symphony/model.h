@@ -81,6 +81,8 @@ class SymphonyMind {
   const JobRows& rows(const JobStatus& job) { return maker_.rows(job); }
 
  private:
+  void remember_others();
+
   std::shared_ptr<const SymphonyModel> model_;
   MindOptions options_;
   SymphonyNetwork network_;  // with a workspace of its own
@@ -88,6 +90,8 @@ class SymphonyMind {
   std::map<int32_t, JobEncoding> encodings_;  // by JobId
   SymphonyMemory memory_;
   MachineEncoding machine_;
+  std::vector<float> others_;  // by vertex: what others are known to draw
+  std::vector<float> unseen_;  // by vertex: how much of that does not show now
   Consideration now_;
   int64_t decisions_ = 0;
   int64_t epoch_ = -1;

@@ -98,7 +98,8 @@ TensorFile SymphonyNetwork::fresh(const SymphonyShape& shape, uint64_t seed) {
   std::vector<float>& bias = file.tensors["memory.input.bias"].data;
   std::fill(bias.begin() + kMemory, bias.begin() + 2 * kMemory, 1.0F);
   if (shape.prior)
-    file.tensors["prior"] = {.shape = {6}, .data = {kFirstPrior.begin(), kFirstPrior.end()}};
+    file.tensors["prior"] = {.shape = {kFirstPrior.size()},
+                             .data = {kFirstPrior.begin(), kFirstPrior.end()}};
   return file;
 }
 
@@ -132,7 +133,7 @@ Result<SymphonyNetwork> SymphonyNetwork::load(const TensorFile& file, const std:
     *target = std::move(*loaded);
   }
   if (!shape->prior) return network;
-  const auto prior = file.find("prior", {6}, path);
+  const auto prior = file.find("prior", {kFirstPrior.size()}, path);
   if (!prior) return prior.error();
   std::copy_n((*prior)->data.begin(), network.prior_.size(), network.prior_.begin());
   return network;
@@ -240,22 +241,21 @@ void SymphonyNetwork::fill_option_rows(const Sight& sight) {
     float crowd = option.crowd_own;
     float spread = 0;
     for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
-      const auto [vertex, share] = sight.draws[static_cast<size_t>(d)];
-      const auto v = static_cast<size_t>(vertex);
+      if (!shape_.topology) break;  // without, nobody knows what is on the way
+      const Sight::VertexDraw& draw = sight.draws[static_cast<size_t>(d)];
+      const auto v = static_cast<size_t>(draw.vertex);
       const float* seen = sight.seen.data() + cells(v, kVertexSeen);
-      // Without a topology nobody knows what is on the way.
-      const float others =
-          shape_.topology ? std::max(0.0F, seen[kUse] - sight.own_before[v]) : 0.0F;
-      const float all = sight.own[v] + others + share;
-      if (all > crowd) {
-        crowd = all;
-        spread = shape_.topology ? seen[kSpread] : 0.0F;
+      const float others = std::max(0.0F, seen[kUse] - sight.own_before[v]) + sight.unseen[v];
+      const float slower = slower_by(draw.share, draw.own, draw.flows, others);
+      if (slower > crowd) {
+        crowd = slower;
+        spread = seen[kSpread];
       }
     }
     float* row = option_rows_.data() + cells(o, kFullOptionRow);
     std::copy_n(sight.option_rows.data() + cells(o, kOptionRow), kOptionRow, row);
     row[kOptionRow] = option.crowd_own;
-    row[kOptionRow + 1] = crowd;
+    row[kCrowdColumn] = crowd;
     row[kOptionRow + 2] = spread;
     lateness_[o] = std::log(option.before + option.run * std::max(1.0F, crowd));
     float& best = least[static_cast<size_t>(option.op)];
@@ -308,8 +308,10 @@ void SymphonyNetwork::score_executions(const Sight& sight, const MachineEncoding
   for (size_t i = 0; i < count; ++i) {
     const auto o = static_cast<size_t>(sight.executions[i]);
     const float* row = sight.option_rows.data() + cells(o, kOptionRow);
+    const float crowd = option_rows_[cells(o, kFullOptionRow) + kCrowdColumn];
     scores[i] += prior_[kRankWeight] * row[kRankColumn] + prior_[kAgeWeight] * row[kAgeColumn] -
-                 prior_[kLateWeight] * lateness_[o];
+                 prior_[kLateWeight] * lateness_[o] -
+                 prior_[kCrowdWeight] * std::log(std::max(1.0F, crowd));
   }
 }
 

@@ -6,10 +6,10 @@
 // scores each action from the embeddings of its op and device, what the pair would take, and the
 // LSTM's memory, so that any number of ops and devices will do. With `prior` scores start from
 // those of a rule: an op's rank, less how much later it would end there than where it would end
-// first.
+// first, less how much slower than alone it would go.
 //
-// Of an option the network also works out how crowded it would be: the largest share, over all that
-// the op draws on, of what own ops draw, what others seem to draw (use less own), and itself. That
+// Of an option the network also works out how crowded it would be: how much slower, on the worst of
+// all that the op draws on, beside own ops and beside what others seem to draw (use less own). That
 // is where the belief's slopes come from, beside the topology.
 //
 // Inference; tutti/train/torch/symphony_learner.cc is the same with gradients.
@@ -34,12 +34,21 @@ inline constexpr int kSecondHead = 16;
 inline constexpr int kMemoryInput = 2 * kEmbedding + kOverall;
 // Of an option: its row, and crowd by own ops and by all, spread of the latter, lateness.
 inline constexpr int kFullOptionRow = kOptionRow + 4;
+inline constexpr int kCrowdColumn = kOptionRow + 1;
 inline constexpr int kRestRow = 2;  // of doing nothing: lateness of the best execution; slots used
 inline constexpr int kCounterWidth = 64;  // of the model-free rival's layers
-// The rule's weights: of lateness, rank, age, a reconfiguration's gain; and the scores of
-// reconfiguring and of doing nothing.
-inline constexpr std::array<float, 6> kFirstPrior = {4.0F, 1.0F, 0.5F, 1.0F, -2.0F, -2.5F};
-enum PriorWeight { kLateWeight, kRankWeight, kAgeWeight, kGainWeight, kChangeScore, kRestScore };
+// The rule's weights: of lateness, rank, age, a reconfiguration's gain; the scores of reconfiguring
+// and of doing nothing; the weight of crowding.
+inline constexpr std::array<float, 7> kFirstPrior = {6.0F, 1.0F, 0.5F, 1.0F, -2.0F, -2.5F, 0.5F};
+enum PriorWeight {
+  kLateWeight,
+  kRankWeight,
+  kAgeWeight,
+  kGainWeight,
+  kChangeScore,
+  kRestScore,
+  kCrowdWeight
+};
 // Lateness counts up to this: beyond, worse is not worse.
 inline constexpr float kMostLate = 4;
 
@@ -100,7 +109,7 @@ class SymphonyNetwork {
   Dense change_device_, change_memory_, change_row_, change_last_;
   Dense rest_memory_, rest_row_, rest_last_;
   Dense value_first_, value_last_;
-  std::array<float, 6> prior_{};
+  std::array<float, kFirstPrior.size()> prior_{};
   // Workspace: a network serves one thread; copies are cheap enough.
   std::vector<float> workspace_;
   std::vector<float> rows_;

@@ -44,8 +44,17 @@ Observer::Observer(const Cluster& cluster, const Topology& topology, std::vector
   if (shape.knowledge != Insight::belief) return;
   belief_ = std::make_unique<Belief>(cluster.machine(), counters_);
   for (const Believed& item : belief_->resources()) {
-    const bool is_core = item.resource.kind == Resource::Kind::core;  // its device is believed too
-    believed_.push_back(is_core ? -1 : topology.vertex_of(item.resource));
+    believed_.push_back(topology.vertex_of(item.resource));
+  }
+  for (const DeviceId device : cluster.machine().devices()) {
+    if (!is_cpu(cluster.machine(), device)) continue;
+    for (int c = 0; c < cores_of(cluster.machine().device(device)); ++c)
+      cores_[resource_of(device)].push_back(topology.vertex_of(core_of(device, c)));
+  }
+  for (int v = 0; v < topology.size(); ++v) {
+    const int32_t shared = cluster.resources().find(topology.resource(v));
+    capacities_.push_back(shared >= 0 ? cluster.resources()[shared].capacity : 1);
+    vertex_of_[topology.resource(v)] = v;
   }
 }
 
@@ -92,6 +101,7 @@ void Observer::observe(const Observation& observation, std::span<const double> c
       return;
     case Insight::belief:
       believe(observation, constants, seed, sight.seen.data());
+      add_launched(observation, sight);
       return;
     case Insight::truth:
       TUTTI_CHECK(truth);
@@ -101,6 +111,20 @@ void Observer::observe(const Observation& observation, std::span<const double> c
         row[kKnown] = 1;
       }
       return;
+  }
+}
+
+// What was launched since the counters were read is believed to be in use, and is our own.
+void Observer::add_launched(const Observation& observation, Sight& sight) const {
+  for (const Launched& item : observation.launched) {
+    const auto found = vertex_of_.find(item.resource);
+    if (found == vertex_of_.end()) continue;
+    const auto v = static_cast<size_t>(found->second);
+    sight.own_before[v] += static_cast<float>(item.mean / capacities_[v]);
+    const auto cores = cores_.find(item.resource);  // of a CPU it is told what a core has of it
+    if (cores == cores_.end()) continue;
+    for (const int core : cores->second)
+      sight.own_before[static_cast<size_t>(core)] += static_cast<float>(item.mean);
   }
 }
 

@@ -1,4 +1,4 @@
-// An Observer fills in what a Sight knows of the use of shared resources, as far as a Insight
+// An Observer fills in what a Sight knows of the use of shared resources, as far as an Insight
 // reaches: nothing, counters, a belief from them, or the truth. It is all that the rungs of the
 // information ladder differ in.
 //
@@ -8,6 +8,7 @@
 #define TUTTI_POLICY_SYMPHONY_OBSERVER_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,7 +34,8 @@ class Observer {
   // What counters and launches say at this moment, as a belief wants it.
   Observation observation(const ClusterState& state) const;
 
-  // Fills in `seen` and `counters`. `constants` are the belief's, raw; `truth` is asked only if the
+  // Fills in `seen` and `counters`, and adds to `own_before` what a belief knows of besides.
+  // `constants` are the belief's, raw; `truth` is asked only if the
   // knowledge is the truth.
   void observe(const Observation& observation, std::span<const double> constants, uint64_t seed,
                const Truth& truth, Sight& sight) const;
@@ -47,6 +49,7 @@ class Observer {
 
  private:
   void read_counters(const Observation& observation, Sight& sight) const;
+  void add_launched(const Observation& observation, Sight& sight) const;
 
   SymphonyShape shape_;
   std::vector<Counter> counters_;
@@ -57,6 +60,9 @@ class Observer {
   std::vector<Resource> resources_;  // by vertex
   std::unique_ptr<Belief> belief_;
   std::vector<int> believed_;  // by resource of the belief: its vertex; -1: none
+  std::map<Resource, int> vertex_of_;
+  std::map<Resource, std::vector<int>> cores_;  // of a CPU
+  std::vector<double> capacities_;              // by vertex
 };
 
 }  // namespace tutti

@@ -17,6 +17,9 @@ constexpr double kOverdueShare = 0.1;
 float log_ratio(double ratio) {
   return static_cast<float>(std::log(std::max(ratio, 1e-3)));
 }
+size_t area_of(int32_t rows, int columns) {
+  return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+}
 float log_more(double amount) {
   return static_cast<float>(std::log1p(std::max(amount, 0.0)));
 }
@@ -73,8 +76,8 @@ void SightMaker::make(const ClusterState& state, bool always_work, Sight& sight)
 void SightMaker::look_at_devices(const ClusterState& state, Sight& sight) {
   const Machine& machine = cluster_.machine();
   drawn_.assign(static_cast<size_t>(cluster_.resources().size()), 0.0);
+  flows_.assign(drawn_.size(), 0);
   remaining_.assign(state.slots.size(), 0.0);
-  first_free_.clear();
   const auto vertices = static_cast<size_t>(topology_.size());
   sight.status.assign(vertices * kVertexStatus, 0.0F);
   for (const DeviceId device : machine.devices()) {
@@ -90,8 +93,9 @@ void SightMaker::look_at_devices(const ClusterState& state, Sight& sight) {
       if (status.phase == SlotStatus::Phase::busy) {
         const JobStatus& job = state.job(status.job);
         whole = static_cast<double>(job.job->costs().run_time(status.op, device).count());
-        for (const Draw& draw : cluster_.draws(job.job->kind(status.op), slot)) {
+        for (const Draw& draw : running_draws(state, slot)) {
           drawn_[draw.resource] += draw.amount / cluster_.resources()[draw.resource].capacity;
+          ++flows_[draw.resource];
         }
         ++busy;
       } else if (status.phase == SlotStatus::Phase::reconfiguring) {
@@ -102,47 +106,47 @@ void SightMaker::look_at_devices(const ClusterState& state, Sight& sight) {
       if (whole > 0) left = std::max(whole - passed, kOverdueShare * whole);
       first = std::min(first, left);
     }
-    first_free_.push_back(first);
     float* row = &sight.status[static_cast<size_t>(device.index) * kVertexStatus];
     row[0] = static_cast<float>(busy) / static_cast<float>(item.slots);
     row[2] = static_cast<float>(changing) / static_cast<float>(item.slots);
     row[3] = first > 0 ? log_of_time(first) : 0;
   }
-  sight.own.assign(vertices, 0.0F);
-  for (int32_t r = 0; r < cluster_.resources().size(); ++r) {
-    const Topology::Part& part = topology_.part_of(r);
-    const double capacity = cluster_.resources()[r].capacity;
-    sight.own[static_cast<size_t>(part.vertex)] +=
-        static_cast<float>(drawn_[r] * capacity * part.share_of_one);
-  }
+  own_now_.assign(vertices, 0.0F);
+  for (int32_t r = 0; r < cluster_.resources().size(); ++r)
+    own_now_[static_cast<size_t>(topology_.vertex_of_shared(r))] = static_cast<float>(drawn_[r]);
   for (size_t v = 0; v < vertices; ++v)
-    sight.status[v * kVertexStatus + 1] = std::min(sight.own[v], 3.0F);
-  own_now_ = sight.own;
+    sight.status[v * kVertexStatus + 1] = std::min(own_now_[v], 3.0F);
   sight.own_before = own_before_;
+  sight.unseen.assign(vertices, 0.0F);
 }
 
 int SightMaker::free_slot(const ClusterState& state, DeviceId device, OpKindId kind) {
-  int& slot = free_slots_[static_cast<size_t>(kind.index) * first_free_.size() +
-                          static_cast<size_t>(device.index)];
+  int& slot =
+      free_slots_[area_of(kind.index, topology_.devices()) + static_cast<size_t>(device.index)];
   if (slot == kNotAsked) slot = state.free_slot(device, kind);
   return slot;
 }
 
-// Until the device could take an op of that kind.
-double SightMaker::wait_ns(const ClusterState& state, DeviceId device, OpKindId kind,
-                           int slot) const {
-  if (slot >= 0) return 0;
+SightMaker::Wait SightMaker::wait_for(const ClusterState& state, DeviceId device, OpKindId kind,
+                                      int slot) const {
+  const int32_t first = cluster_.first_slot(device);
+  if (slot >= 0) return {0, first + slot};
   const Device& item = cluster_.machine().device(device);
-  if (item.contexts == 0) return first_free_[device.index];
-  double least = 1e18;
-  for (int context = 0; context < item.contexts; ++context) {
-    const int32_t at = cluster_.first_slot(device) + context;
-    const double change = state.slots[at].configured == kind
-                              ? 0
-                              : static_cast<double>(item.reconfiguration_time.count());
-    least = std::min(least, remaining_[at] + change);
+  Wait least{1e18, first};
+  for (int32_t at = first; at < first + item.slots; ++at) {
+    const bool changes = item.contexts > 0 && state.slots[at].configured != kind;
+    const double ns =
+        remaining_[at] + (changes ? static_cast<double>(item.reconfiguration_time.count()) : 0);
+    if (ns < least.ns) least = {ns, at};
   }
   return least;
+}
+
+// What the op that has the slot draws; nothing if there is none.
+std::span<const Draw> SightMaker::running_draws(const ClusterState& state, int32_t slot) const {
+  const SlotStatus& status = state.slots[slot];
+  if (status.phase != SlotStatus::Phase::busy) return {};
+  return cluster_.draws(state.job(status.job).job->kind(status.op), slot);
 }
 
 void SightMaker::add_options(const ClusterState& state, const JobStatus& job, OpId op,
@@ -159,7 +163,8 @@ void SightMaker::add_options(const ClusterState& state, const JobStatus& job, Op
   sight.ops.push_back({job.id.index, op.index});
   for (const DeviceId device : devices) {
     const int slot = free_slot(state, device, kind);
-    const double wait = wait_ns(state, device, kind, slot) / least;
+    const Wait waits = wait_for(state, device, kind, slot);
+    const double wait = waits.ns / least;
     const auto fetch = static_cast<double>(state.fetch_time(job, op, device).count()) / least;
     const auto run = static_cast<double>(job.job->costs().run_time(op, device).count()) / least;
     Sight::Option option{.op = place,
@@ -167,14 +172,22 @@ void SightMaker::add_options(const ClusterState& state, const JobStatus& job, Op
                          .before = static_cast<float>(wait + fetch),
                          .run = static_cast<float>(std::max(run, 1.0)),
                          .first_draw = static_cast<int32_t>(sight.draws.size())};
-    for (const Draw& draw : cluster_.draws(kind, cluster_.first_slot(device) + std::max(slot, 0))) {
-      const Topology::Part& part = topology_.part_of(draw.resource);
+    for (const Draw& draw : cluster_.draws(kind, waits.slot)) {
       const double capacity = cluster_.resources()[draw.resource].capacity;
-      // In a slot that is taken now, the op will stand instead of what is there.
-      const double beside = slot >= 0 ? drawn_[draw.resource] : 0;
+      double own = drawn_[draw.resource];
+      int flows = flows_[draw.resource];
+      for (const Draw& gone : running_draws(state, waits.slot)) {
+        if (gone.resource != draw.resource) continue;
+        own -= gone.amount / capacity;
+        --flows;
+      }
+      const Sight::VertexDraw drawn{.vertex = topology_.vertex_of_shared(draw.resource),
+                                    .share = static_cast<float>(draw.amount / capacity),
+                                    .own = static_cast<float>(own),
+                                    .flows = static_cast<float>(flows)};
       option.crowd_own =
-          std::max(option.crowd_own, static_cast<float>(beside + draw.amount / capacity));
-      sight.draws.push_back({part.vertex, static_cast<float>(draw.amount * part.share_of_one)});
+          std::max(option.crowd_own, slower_by(drawn.share, drawn.own, drawn.flows, 0));
+      sight.draws.push_back(drawn);
     }
     option.end_draw = static_cast<int32_t>(sight.draws.size());
     if (slot >= 0) {

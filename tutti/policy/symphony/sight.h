@@ -7,6 +7,7 @@
 #ifndef TUTTI_POLICY_SYMPHONY_SIGHT_H_
 #define TUTTI_POLICY_SYMPHONY_SIGHT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -40,8 +41,8 @@ enum ReconfigureColumn { kGainColumn = 1 };
 struct Sight {
   std::vector<float> status;      // V x kVertexStatus
   std::vector<float> seen;        // V x kVertexSeen; see Observer
-  std::vector<float> own;         // V: what running ops draw, as a share
-  std::vector<float> own_before;  // V: the same while the counters were read
+  std::vector<float> own_before;  // V: what own ops drew while `seen` was seen, as a share
+  std::vector<float> unseen;      // V: load of others that shows no more; see SymphonyMind
   std::vector<float> counters;    // in a list, for Insight::counters
   std::vector<float> overall;     // kOverall
 
@@ -56,7 +57,7 @@ struct Sight {
   struct Option {
     int32_t op = 0;  // in `ops`
     int32_t device = 0;
-    float crowd_own = 0;  // the largest share of a resource that would then be drawn, by own ops
+    float crowd_own = 0;  // how much slower it would go beside own ops; below 1: no slower
     // Waiting and fetching, and running alone, over the op's least run time.
     float before = 0;
     float run = 1;
@@ -68,6 +69,10 @@ struct Sight {
   struct VertexDraw {
     int32_t vertex = 0;
     float share = 0;
+    // By own ops beside it then: what they draw, and how many they are. Where it would have to wait
+    // for a slot, what runs there now is not beside it.
+    float own = 0;
+    float flows = 0;
   };
   std::vector<VertexDraw> draws;
 
@@ -80,6 +85,16 @@ struct Sight {
   std::vector<Action> actions;
   bool may_rest = false;
 };
+
+// How much slower than alone an op goes that draws `share` of a resource, beside `flows` own ops
+// that draw `own` together and somebody who draws `others`; below 1: no slower. What is there is
+// divided max-min fairly (tutti/runtime/cluster/flows.h): nobody who wants less than an even share
+// is held back, and an op's level is the largest that is left when some have all that they want.
+inline float slower_by(float share, float own, float flows, float others) {
+  const float level =
+      std::max({1 - own - others, (1 - own) / 2, (1 - others) / (flows + 1), 1 / (flows + 2)});
+  return share / level;
+}
 
 // Makes sights of one run. Not for several threads at once.
 class SightMaker {
@@ -98,15 +113,21 @@ class SightMaker {
   void add_reconfigurations(const ClusterState& state, Sight& sight);
   double gain(const ClusterState& state, DeviceId device, OpKindId kind) const;
   int free_slot(const ClusterState& state, DeviceId device, OpKindId kind);
-  double wait_ns(const ClusterState& state, DeviceId device, OpKindId kind, int slot) const;
+  // Until the device could take an op of that kind, and in which slot (numbered through).
+  struct Wait {
+    double ns = 0;
+    int32_t slot = 0;
+  };
+  Wait wait_for(const ClusterState& state, DeviceId device, OpKindId kind, int slot) const;
+  std::span<const Draw> running_draws(const ClusterState& state, int32_t slot) const;
 
   const Cluster& cluster_;
   const Topology& topology_;
   std::map<JobId, JobRows> rows_;
-  std::vector<double> drawn_;       // by shared resource, by own running ops: shares
-  std::vector<double> remaining_;   // by slot: ns until its op should end; 0: idle
-  std::vector<double> first_free_;  // by device: the least of them
-  std::vector<int> free_slots_;     // by kind and device; kNotAsked: not asked yet
+  std::vector<double> drawn_;      // by shared resource, by own running ops: shares
+  std::vector<int> flows_;         // by shared resource: how many they are
+  std::vector<double> remaining_;  // by slot: ns until its op should end; 0: idle
+  std::vector<int> free_slots_;    // by kind and device; kNotAsked: not asked yet
   int64_t epoch_ = -1;
   std::vector<float> own_now_;
   std::vector<float> own_before_;

@@ -115,6 +115,50 @@ TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
   }
 }
 
+// What wants more than an even share of something that others are known to use is scored lower
+// there, and nothing is scored lower for what it does not use.
+TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
+  const Moment moment;
+  const auto model = moment.model({.knowledge = Insight::truth});
+  const auto considered_with = [&](const Resource* crowded) {
+    const Truth truth = [&](const Resource& resource) {
+      return crowded != nullptr && resource == *crowded ? 1.0 : 0.0;
+    };
+    SymphonyMind mind(model, {.truth = truth});
+    return mind.consider(moment.state());
+  };
+  const Consideration free = considered_with(nullptr);
+  int avoided = 0;
+  for (int v = 0; v < model->topology().size(); ++v) {
+    const Consideration crowded = considered_with(&model->topology().resource(v));
+    for (size_t i = 0; i < free.sight.executions.size(); ++i) {
+      const Sight::Option& option =
+          free.sight.options[static_cast<size_t>(free.sight.executions[i])];
+      float share = 0;
+      for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
+        const Sight::VertexDraw& draw = free.sight.draws[static_cast<size_t>(d)];
+        if (draw.vertex == v) share = draw.share;
+      }
+      if (share > 0.51F) {
+        EXPECT_LT(crowded.scores[i], free.scores[i]) << v << " " << i;
+        ++avoided;
+      } else {
+        EXPECT_GE(crowded.scores[i], free.scores[i]) << v << " " << i;
+      }
+    }
+  }
+  EXPECT_GT(avoided, 3);
+}
+
+// Nobody who wants less than an even share goes slower; the rest is divided evenly.
+TEST(Sight, WhatIsSharedIsDividedMaxMinFairly) {
+  EXPECT_FLOAT_EQ(slower_by(0.4F, 0, 0, 1), 0.8F);
+  EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 1), 1.8F);
+  EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 0.2F), 0.9F / 0.8F);
+  EXPECT_FLOAT_EQ(slower_by(1, 0.2F, 2, 1), 2.5F);     // 0.1 + 0.1 + 0.4 + 0.4
+  EXPECT_FLOAT_EQ(slower_by(0.5F, 1.8F, 2, 0), 1.5F);  // a third each
+}
+
 TEST(SymphonyMind, DrawsByTheOddsOfTheScores) {
   const std::vector<float> scores = {0, std::log(3.0F), -1e9F};
   Rng rng(1);

@@ -9,9 +9,9 @@ namespace {
 using Kind = Resource::Kind;
 
 // Columns of the facts: which sort it is, then its size.
-enum Sort { cpu, accelerator, reconfigurable, memory, cache, link, switched, root };
-constexpr int kCapacityColumn = 8;
-constexpr int kSlotsColumn = 9;
+enum Sort { cpu, accelerator, reconfigurable, memory, cache, link, switched, root, core };
+constexpr int kCapacityColumn = 9;
+constexpr int kSlotsColumn = 10;
 
 Sort sort_of(const Machine& machine, const Resource& resource) {
   switch (resource.kind) {
@@ -30,8 +30,9 @@ Sort sort_of(const Machine& machine, const Resource& resource) {
                  ? switched
                  : link;
     }
-    case Kind::device:
     case Kind::core:
+      return core;
+    case Kind::device:
       break;
   }
   const DeviceId device{resource.index};
@@ -47,19 +48,17 @@ Topology::Topology(const Cluster& cluster) {
   devices_ = machine.size();
   for (const DeviceId device : machine.devices()) add_vertex(resource_of(device));
   for (const SharedResource& item : shared.list()) {
-    if (item.resource.kind != Kind::core) add_vertex(item.resource);
+    add_vertex(item.resource);
+    shared_.push_back(vertex_of(item.resource));
   }
   for (int vertex = 0; vertex < size(); ++vertex) add_facts(cluster, vertex);
-  for (const SharedResource& item : shared.list()) {
-    const int cores = item.resource.kind == Kind::core
-                          ? cores_of(machine.device(DeviceId{item.resource.index}))
-                          : 1;
-    parts_.push_back({vertex_of(item.resource), 1 / (item.capacity * cores)});
-  }
   for (const DeviceId device : machine.devices()) {
     connect(device.index, vertex_of(resource_of(machine.memory_of(device))));
-    if (is_cpu(machine, device))
+    if (is_cpu(machine, device)) {
       connect(device.index, vertex_of(cache_of(machine.device(device).host)));
+      for (int c = 0; c < cores_of(machine.device(device)); ++c)
+        connect(device.index, vertex_of(core_of(device, c)));
+    }
     const DeviceId proxy = machine.device(device).proxy;
     if (proxy.valid()) connect(device.index, proxy.index);
   }
@@ -77,9 +76,7 @@ Topology::Topology(const Cluster& cluster) {
 }
 
 int Topology::vertex_of(const Resource& resource) const {
-  const auto found = resource.kind == Kind::core
-                         ? vertex_of_.find(resource_of(DeviceId{resource.index}))
-                         : vertex_of_.find(resource);
+  const auto found = vertex_of_.find(resource);
   return found == vertex_of_.end() ? -1 : found->second;
 }
 
@@ -95,7 +92,7 @@ void Topology::add_facts(const Cluster& cluster, int vertex) {
   if (about.kind == Kind::device) {
     const Device& device = machine.device(DeviceId{about.index});
     row[kSlotsColumn] = static_cast<float>(std::log2(1.0 + device.slots) / 4);
-  } else {
+  } else if (about.kind != Kind::core) {
     const double capacity = cluster.resources()[cluster.resources().find(about)].capacity;
     row[kCapacityColumn] = static_cast<float>(std::log10(capacity) - 10);
   }

@@ -1,6 +1,7 @@
 // The topology graph of a cluster, as Symphony's network sees it: a vertex for each device and for
-// each memory, cache, channel and root complex that has a limit; edges, both ways, between parts
-// that a byte passes one after the other. The devices come first, by id.
+// each core, memory, cache, channel and root complex that has a limit; edges, both ways, between
+// parts that a byte passes one after the other, and between a CPU and its cores. The devices come
+// first, by id.
 //
 // A "vertex" here is a part of a machine in a network's input; it has nothing to do with ops.
 
@@ -15,8 +16,8 @@
 
 namespace tutti {
 
-// What a vertex is: one of eight sorts, its bandwidth, its slots.
-inline constexpr int kVertexFacts = 10;
+// What a vertex is: one of nine sorts, its bandwidth, its slots.
+inline constexpr int kVertexFacts = 11;
 
 class Topology {
  public:
@@ -25,19 +26,13 @@ class Topology {
   int size() const { return static_cast<int>(resources_.size()); }
   int devices() const { return devices_; }
   const Resource& resource(int vertex) const { return resources_[static_cast<size_t>(vertex)]; }
-  // Of a core: that of its device. -1: none.
-  int vertex_of(const Resource& resource) const;
+  int vertex_of(const Resource& resource) const;              // -1: none
   const std::vector<float>& facts() const { return facts_; }  // size x kVertexFacts
   const std::vector<int32_t>& from() const { return from_; }
   const std::vector<int32_t>& to() const { return to_; }
 
-  // A shared resource of the cluster in terms of vertices: drawing an amount of it takes so much
-  // of what the vertex has in all.
-  struct Part {
-    int vertex = -1;
-    double share_of_one = 0;  // 1 / capacity; for a core also divided by the number of cores
-  };
-  const Part& part_of(int32_t shared) const { return parts_[static_cast<size_t>(shared)]; }
+  // The vertex of a shared resource of the cluster.
+  int vertex_of_shared(int32_t shared) const { return shared_[static_cast<size_t>(shared)]; }
 
  private:
   void add_vertex(const Resource& resource);
@@ -52,7 +47,7 @@ class Topology {
   std::vector<float> facts_;
   std::vector<int32_t> from_;
   std::vector<int32_t> to_;
-  std::vector<Part> parts_;
+  std::vector<int> shared_;
 };
 
 }  // namespace tutti

@@ -82,8 +82,11 @@ class Gatherer {
       all_.first_draw.push_back(static_cast<int32_t>(all_.draw_vertex.size()));
       all_.widest_draw = std::max(all_.widest_draw, option.end_draw - option.first_draw);
       for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
-        all_.draw_vertex.push_back(sight.draws[static_cast<size_t>(d)].vertex);
-        all_.draw_share.push_back(sight.draws[static_cast<size_t>(d)].share);
+        const Sight::VertexDraw& draw = sight.draws[static_cast<size_t>(d)];
+        all_.draw_vertex.push_back(draw.vertex);
+        all_.draw_share.push_back(draw.share);
+        all_.draw_own.push_back(draw.own);
+        all_.draw_flows.push_back(draw.flows);
       }
     }
     append(all_.option_rows, sight.option_rows);

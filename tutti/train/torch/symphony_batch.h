@@ -47,7 +47,7 @@ struct SymphonyBatch {
   int32_t widest_draw = 1;
   std::vector<int32_t> first_draw;  // of each option, and one more
   std::vector<int32_t> draw_vertex;
-  std::vector<float> draw_share;
+  std::vector<float> draw_share, draw_own, draw_flows;
 
   std::vector<int32_t> execution;  // the option of each
   std::vector<int32_t> change_by, change_device;

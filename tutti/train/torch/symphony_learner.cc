@@ -57,7 +57,7 @@ struct Judgement {
   Tensor allowed;
   Tensor value;
   Tensor seen;  // decisions x V x kVertexSeen: what slopes by the belief are wanted of
-  std::vector<Inferred> inferred;
+  std::vector<Inferred> inferred;  // of every `stride`th decision
 };
 
 class SymphonyModule {
@@ -69,10 +69,11 @@ class SymphonyModule {
     to_ = indices(topology.to());
   }
 
-  Judgement judge(const Parameters& parameters, const SymphonyBatch& batch) const {
+  // The belief of every `stride`th decision is drawn anew; 0: none.
+  Judgement judge(const Parameters& parameters, const SymphonyBatch& batch, size_t stride) const {
     Judgement made;
     const auto count = static_cast<int64_t>(batch.count());
-    make_seen(parameters, batch, made);
+    make_seen(parameters, batch, stride, made);
     const auto [devices, whole] = look(parameters, batch, made.seen);
     const auto [ops, jobs] =
         embed(parameters, "job.", view_of(batch.op_rows, {size_of(batch.job_of_op), kOpRow}),
@@ -115,17 +116,19 @@ class SymphonyModule {
 
   bool flat() const { return shape_.knowledge == Insight::counters; }
 
-  // What was seen of the machine; a belief is drawn anew.
-  void make_seen(const Parameters& parameters, const SymphonyBatch& batch, Judgement& made) const {
+  // What was seen of the machine; some beliefs are drawn anew.
+  void make_seen(const Parameters& parameters, const SymphonyBatch& batch, size_t stride,
+                 Judgement& made) const {
     std::vector<float> seen;
     for (const KeptDecision* decision : batch.decisions)
       append(seen, decision->considered.sight.seen);
-    if (shape_.knowledge == Insight::belief) {
+    const bool believes = shape_.knowledge == Insight::belief && stride > 0;
+    if (believes) {
       const Tensor& raw = parameters.at(kConstants);
       const float* data = raw.data_ptr<float>();
       const std::vector<double> constants(data, data + raw.numel());
       const auto row = static_cast<size_t>(topology_.size()) * kVertexSeen;
-      for (size_t i = 0; i < batch.count(); ++i) {
+      for (size_t i = 0; i < batch.count(); i += stride) {
         const Consideration& considered = batch.decisions[i]->considered;
         made.inferred.push_back(observer_.believe(considered.observation, constants,
                                                   considered.seed, seen.data() + i * row));
@@ -133,7 +136,7 @@ class SymphonyModule {
     }
     made.seen =
         view_of(seen, {static_cast<int64_t>(batch.count()), topology_.size(), kVertexSeen}).clone();
-    if (shape_.knowledge == Insight::belief) made.seen.requires_grad_(true);
+    if (believes) made.seen.requires_grad_(true);
   }
 
   // The embeddings of devices (decisions x devices or vertices x kEmbedding), and of the whole.
@@ -248,34 +251,40 @@ class SymphonyModule {
     const Tensor own_rows = view_of(batch.option_rows, {count, kOptionRow});
     const Tensor crowd_own = view_of(batch.crowd_own, {count});
     if (count == 0) return {torch::zeros({0, kFullOptionRow}), torch::zeros({0})};
-    std::vector<float> own, own_before;
+    std::vector<float> own_before, unseen;
     for (const KeptDecision* decision : batch.decisions) {
-      append(own, decision->considered.sight.own);
       append(own_before, decision->considered.sight.own_before);
+      append(unseen, decision->considered.sight.unseen);
     }
-    const auto total = static_cast<int64_t>(own.size());
+    const auto total = static_cast<int64_t>(unseen.size());
     const Tensor flat_seen = seen.reshape({total, kVertexSeen});
-    const float known = shape_.topology ? 1.0F : 0.0F;  // without, nobody knows what is on the way
-    const Tensor others =
-        known * torch::relu(flat_seen.select(1, kUse) - view_of(own_before, {total}).clone());
-    const Tensor used = view_of(own, {total}).clone() + others;
+    const bool known = shape_.topology;  // without, nobody knows what is on the way
+    const Tensor by_vertex =
+        torch::relu(flat_seen.select(1, kUse) - view_of(own_before, {total}).clone()) +
+        view_of(unseen, {total}).clone();
     const Padded draws = padded(batch.first_draw, batch.widest_draw);
     const Tensor none = torch::zeros({count, batch.widest_draw});
-    Tensor vertex = draws.places, share = none;  // no draws at all: all are absent
-    if (!batch.draw_vertex.empty()) {
-      vertex = indices(batch.draw_vertex).index_select(0, draws.places.view({-1})).view_as(none);
-      share = view_of(batch.draw_share, {size_of(batch.draw_share)})
-                  .index_select(0, draws.places.view({-1}))
-                  .view_as(none);
-    }
+    const auto of_draws = [&](const Tensor& list) {  // no draws at all: all are absent
+      return list.size(0) == 0 ? draws.places
+                               : list.index_select(0, draws.places.view({-1})).view_as(none);
+    };
+    const auto plain = [&](const std::vector<float>& list) {
+      return of_draws(view_of(list, {size_of(list)})).to(torch::kFloat32);
+    };
+    const Tensor vertex = of_draws(indices(batch.draw_vertex));
+    const Tensor own = plain(batch.draw_own), flows = plain(batch.draw_flows);
     const Tensor at = indices(batch.option_by).unsqueeze(1) * topology_.size() +
                       vertex.masked_fill(draws.absent, 0);
-    const Tensor all = (used.index_select(0, at.view({-1})).view_as(none) + share)
-                           .masked_fill(draws.absent, kNoOdds);
-    const auto [most, which] = all.max(1);
+    const Tensor others = by_vertex.index_select(0, at.view({-1})).view_as(none);
+    const Tensor level = torch::max(torch::max(1 - own - others, (1 - own) / 2),
+                                    torch::max((1 - others) / (flows + 1), 1 / (flows + 2)));
+    // As slower_by.
+    const Tensor slower =
+        (plain(batch.draw_share) / level)
+            .masked_fill(known ? draws.absent : torch::ones_like(draws.absent), kNoOdds);
+    const auto [most, which] = slower.max(1);
     const Tensor crowd = torch::max(most, crowd_own);
     const Tensor spread =
-        known *
         flat_seen.select(1, kSpread).index_select(0, at.gather(1, which.unsqueeze(1)).squeeze(1)) *
         (most > crowd_own).to(torch::kFloat32);
     const Tensor takes = torch::log(view_of(batch.before, {count}) +
@@ -320,7 +329,8 @@ class SymphonyModule {
     if (!shape_.prior) return score;
     return score + prior(parameters, kRankWeight) * rows.select(1, kRankColumn) +
            prior(parameters, kAgeWeight) * rows.select(1, kAgeColumn) -
-           prior(parameters, kLateWeight) * options.lateness.index_select(0, which);
+           prior(parameters, kLateWeight) * options.lateness.index_select(0, which) -
+           prior(parameters, kCrowdWeight) * torch::log(rows.select(1, kCrowdColumn).clamp_min(1));
   }
 
   Tensor change_scores(const Parameters& parameters, const SymphonyBatch& batch,
@@ -406,7 +416,7 @@ class TorchSymphonyLearner : public SymphonyLearner {
   std::vector<std::pair<float, float>> judge(const Passage& passage) override {
     const torch::NoGradGuard guard;
     const SymphonyBatch batch = batch_of({&passage, 1});
-    const Judgement made = module_.judge(trained_.values(), batch);
+    const Judgement made = module_.judge(trained_.values(), batch, /*stride=*/1);
     const Tensor chosen =
         made.log_odds.gather(1, indices(batch.chosen).unsqueeze(1)).squeeze(1).contiguous();
     const Tensor value = made.value.contiguous();
@@ -429,7 +439,8 @@ class TorchSymphonyLearner : public SymphonyLearner {
   Part gradient(std::span<const Passage> passages, const SymphonyStepOptions& options,
                 double share) const {
     const SymphonyBatch batch = batch_of(passages);
-    const Judgement made = module_.judge(trained_.values(), batch);
+    const size_t stride = options.belief_rate > 0 ? static_cast<size_t>(options.belief_stride) : 0;
+    const Judgement made = module_.judge(trained_.values(), batch, stride);
     const auto count = static_cast<int64_t>(batch.count());
     std::vector<float> advantages, worths, before;
     for (const KeptDecision* decision : batch.decisions) {
@@ -455,7 +466,7 @@ class TorchSymphonyLearner : public SymphonyLearner {
                    .value_loss = share * value_loss.item<double>(),
                    .entropy = share * entropy.item<double>()};
     std::vector<Tensor> leaves = trained_.leaves();
-    const bool believes = options.belief_rate > 0 && !made.inferred.empty();
+    const bool believes = !made.inferred.empty();
     if (believes) leaves.push_back(made.seen);
     part.gradient = torch::autograd::grad({loss}, leaves, {}, /*retain_graph=*/false,
                                           /*create_graph=*/false, /*allow_unused=*/true);
@@ -472,11 +483,12 @@ class TorchSymphonyLearner : public SymphonyLearner {
     const int64_t row = by_seen.numel() / by_seen.size(0);
     std::vector<double> sum;
     for (size_t i = 0; i < inferred.size(); ++i) {
-      const auto some =
-          observer_.backward(inferred[i], by_seen.data_ptr<float>() + static_cast<int64_t>(i) * row,
-                             options.belief_gradient);
+      const auto some = observer_.backward(
+          inferred[i],
+          by_seen.data_ptr<float>() + static_cast<int64_t>(i) * options.belief_stride * row,
+          options.belief_gradient);
       sum.resize(some.size(), 0.0);
-      for (size_t k = 0; k < some.size(); ++k) sum[k] += some[k];
+      for (size_t k = 0; k < some.size(); ++k) sum[k] += options.belief_stride * some[k];
     }
     const std::vector<float> rounded(sum.begin(), sum.end());
     return view_of(rounded, {static_cast<int64_t>(rounded.size())}).clone();
