@@ -124,7 +124,8 @@ def main():
         with open(os.path.join(FOLDER, name + ".onnx"), "wb") as file:
             file.write(made.SerializeToString())
     for name, data in {"bad_truncated.onnx": text[:-3], "bad_empty": b"",
-                       "bad_not_utf8.onnx": text.replace(b"Relu", b"\xff\xfelu")}.items():
+                       "bad_not_utf8.onnx": text.replace(b"Relu", b"\xff\xfelu"),
+                       "bad_graph_name.onnx": text.replace(b"small", b"sm\xedll")}.items():
         with open(os.path.join(FOLDER, name), "wb") as file:
             file.write(data)
 

@@ -193,6 +193,7 @@ class ModelReader {
   Result<OnnxModel> read(const std::string& bytes) {
     if (const Result<void> parsed = parse(bytes); !parsed) return parsed.error();
     onnx::GraphProto& graph = *proto_.mutable_graph();
+    if (!is_utf8(graph.name())) return error("the graph's name is not UTF-8");
     model_.name = graph.name();
     if (const Result<void> set = set_dimensions(graph); !set) return set.error();
     if (const Result<void> added = add_initializers(graph); !added) return added.error();

@@ -133,6 +133,7 @@ TEST(Onnx, RefusesHostileInputWithOneSentence) {
       {"bad_cycle", "node 'only' reads 'y', which nothing makes that can run before it"},
       {"bad_made_twice", "two nodes or inputs make the value 'y'"},
       {"bad_not_utf8", "a node's name is not UTF-8"},
+      {"bad_graph_name", "the graph's name is not UTF-8"},
   };
   for (const auto& [name, expected] : cases) {
     const auto imported = load_small(name);
