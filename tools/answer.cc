@@ -41,9 +41,15 @@ std::string answer_line(const std::string& who, Duration makespan, const Bounds&
   const double gap = gap_to(bounds.strongest(), static_cast<double>(makespan.count()));
   std::string line =
       fmt::format("{}: makespan {}, ", who.empty() ? "plan" : who, to_text(makespan));
-  line += std::isnan(gap) ? std::string("no lower bound but 0; ")
-                          : fmt::format("{} above the lower bound {}; ", gap_text(gap),
-                                        to_text(bounds.strongest()));
+  if (std::isnan(gap)) {
+    line += "no lower bound but 0; ";
+  } else if (gap < 0) {
+    line += fmt::format("drawn with noise; the lower bound {} is of mean costs; ",
+                        to_text(bounds.strongest()));
+  } else {
+    line +=
+        fmt::format("{} above the lower bound {}; ", gap_text(gap), to_text(bounds.strongest()));
+  }
   line += single_device ? "the best single device takes " + to_text(*single_device)
                         : "no single device can run it";
   return line;

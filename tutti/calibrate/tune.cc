@@ -346,7 +346,11 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
   tuned.error_after = fitted->error_after;
   Scales scales = fitted->scales;
   scales.kinds = knowledge.scales().kinds;
-  knowledge.set_scales(fitted->plans < static_cast<int>(kLeastPlans) ? before : scales);
+  // Factors that foretell worse than none are no use, whatever the fit was after.
+  const bool worse = tuned.error_after > tuned.error_before;
+  if (worse) tuned.error_after = tuned.error_before;
+  const bool few = fitted->plans < static_cast<int>(kLeastPlans);
+  knowledge.set_scales(few || worse ? before : scales);
   return tuned;
 }
 
