@@ -57,9 +57,22 @@ Result<void> require_resume(const RunFolder& folder, const CommandFlags& flags) 
                   folder.path()));
 }
 
+// Before anything is written.
+Result<void> require_commands(const Graph& graph) {
+  for (const OpId op : graph.ops()) {
+    if (graph.command(op) != nullptr) continue;
+    return invalid_input(
+        fmt::format("op '{}' has no command that can be run (one without a program, or with a NUL "
+                    "in it, is none); give it one, or leave it out",
+                    graph.op_name(op)));
+  }
+  return {};
+}
+
 Result<Session> open_session(const CommandFlags& flags, const std::string& folder_path,
                              const Problem& problem, const PlanSource& source,
                              const CommonOptions& common) {
+  if (const auto may = require_commands(problem.graph); !may) return may.error();
   Result<RunFolder> folder = RunFolder::open(folder_path);
   if (!folder) return folder.error();
   if (const auto may = require_resume(*folder, flags); !may) return may.error();
