@@ -19,9 +19,10 @@ class Train : public Cli {
     }
     return run(arguments);
   }
-  void expect_refused(const std::vector<std::string>& arguments, const std::string& what) const {
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& what,
+                      int exit_code = 2) const {
     const Ran ran = train(arguments);
-    EXPECT_EQ(ran.exit_code, 2) << what << ": " << ran.err;
+    EXPECT_EQ(ran.exit_code, exit_code) << what << ": " << ran.err;
     expect_one_sentence(ran, what);
     EXPECT_FALSE(std::filesystem::exists(path("run"))) << what;
   }
@@ -38,6 +39,70 @@ TEST_F(Train, RefusesFlagsForGivenGraphsWithoutAny) {
 TEST_F(Train, RefusesFlagsForDrawnProblemsWithGraphs) {
   expect_refused({"GRAPH", "-m", "uniform-2", "--problems", "2"}, "--problems");
   expect_refused({"GRAPH", "-m", "uniform-2", "--most-ops", "20"}, "--most-ops");
+}
+
+TEST_F(Train, RefusesFlagsOfTheOtherStage) {
+  expect_refused({"GRAPH", "-m", "uniform-2", "--runs", "5"}, "--runs");
+  expect_refused({"GRAPH", "-m", "uniform-2", "--margin", "0.2"}, "--margin");
+  expect_refused({"GRAPH", "-m", "uniform-2", "--calibration", "/no/such/file"}, "--calibration");
+  expect_refused({"GRAPH", "-m", "uniform-2", "--search-alone"}, "--search-alone");
+  expect_refused({"GRAPH", "-m", "uniform-2", "--plans", "/no/such/file"}, "--plans");
+  for (const char* flag : {"--episodes", "--samples", "--first-rate", "--search", "--imitation"}) {
+    expect_refused({"GRAPH", "--stage", "real", flag, "1"}, flag);
+  }
+  expect_refused({"GRAPH", "--stage", "real", "--model", "released"}, "--model");
+}
+
+TEST_F(Train, SaysWhatCanBeTrainedAndWhere) {
+  const Ran nothing = run({"train", "nosuch"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  expect_one_sentence(nothing, "'nosuch' cannot be trained");
+  for (const char* what : {"doppler", "symphony"}) {
+    const Ran nowhere = run({"train", what, "-o", ""});
+    EXPECT_EQ(nowhere.exit_code, 2) << what;
+    expect_one_sentence(nowhere, "must name a folder");
+  }
+}
+
+// The planner's own answer, instead of figures that mean nothing.
+TEST_F(Train, RefusesAProblemThatNobodyHasAPlanOf) {
+  std::string limits;
+  for (const char* device : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    limits += std::string("[[memory_limit]]\nmemory = \"") + device + "\"\nbytes = 10\n";
+  }
+  const std::string tight = write("tight.toml", "schema_version = 1\n" + limits);
+  const std::string graph = path("layered.json");
+  ASSERT_EQ(run({"graph", "make", "layered", "--ops", "20", "--width", "4", "-o", graph}).exit_code,
+            0);
+  EXPECT_EQ(run({"plan", graph, "-m", "p100-4", "--constraints", tight}).exit_code, 3);
+  expect_refused({graph, "-m", "p100-4", "--constraints", tight, "--episodes", "4"}, graph, 3);
+}
+
+TEST_F(Train, TellsNoLabelWhereThereIsNone) {
+  const Ran ran = train({"GRAPH", "-m", "uniform-2", "--imitation", "2", "--episodes", "0"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("match"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("label"), std::string::npos) << ran.err;
+  EXPECT_EQ(read_text(path("run/log.jsonl")).find("label_ratio"), std::string::npos);
+}
+
+TEST_F(Train, PlansWithModelsAlone) {
+  ASSERT_EQ(train({"GRAPH", "-m", "uniform-2", "--episodes", "2", "--search", "2"}).exit_code, 0);
+  const auto plan = [&](const std::string& network) {
+    return run({"plan", path("graph.json"), "-m", "uniform-2", "--policy", "doppler", "--network",
+                path("run/" + network)});
+  };
+  EXPECT_EQ(plan("model.safetensors").exit_code, 0);
+  const Ran refused = plan("checkpoint.safetensors");
+  EXPECT_EQ(refused.exit_code, 2);
+  expect_one_sentence(refused, "model.safetensors beside it");
+}
+
+// A model of drawn problems learns a graph by heart as one that was made for it.
+TEST_F(Train, GivesTheGeneralModelMarksOnGivenGraphs) {
+  ASSERT_EQ(train({"GRAPH", "-m", "uniform-2", "--from", "general", "--episodes", "0"}).exit_code,
+            0);
+  EXPECT_NE(read_text(path("run/model.safetensors")).find("mark.weight"), std::string::npos);
 }
 
 TEST_F(Train, RefusesWhatWouldLearnNothing) {

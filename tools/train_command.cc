@@ -7,7 +7,8 @@
 namespace tutti {
 
 void add_train_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("train", "Learn to place and order ops (tutti-train)");
+  CLI::App* command = app.add_subcommand(
+      "train", "Learn to place and order ops, or to schedule jobs that arrive (tutti-train)");
   command->prefix_command();
   command->set_help_flag();  // tutti-train has its own
   command->callback([command, &exit_code] {

@@ -11,6 +11,7 @@
 
 #include "tools/inputs.h"
 #include "tools/search_options.h"
+#include "tools/train/flags.h"
 #include "tutti/train/symphony_configuration.h"
 #include "tutti/train/symphony_run.h"
 
@@ -226,8 +227,10 @@ void add_symphony(CLI::App& app, int& exit_code) {
       ->description("Wall clock of this call, such as 10m; the same command goes on from there");
   command
       .add_option("-o,--out", arguments->folder,
-                  "Folder for checkpoint, model and log; what is there is gone on with")
-      ->required();
+                  "Folder for checkpoint, model and log; what is there is gone on with. A "
+                  "checkpoint comes every 20 s and at the end")
+      ->required()
+      ->check(names_a_folder());
   command.add_option("--from", arguments->from, "A model to begin with");
   command.add_option("--config", arguments->config,
                      fmt::format("{}", fmt::join(symphony_configuration_names(), ", ")));

@@ -2,7 +2,6 @@
 // arrive, in simulation.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -11,6 +10,7 @@
 
 #include "tools/inputs.h"
 #include "tools/search_options.h"
+#include "tools/train/flags.h"
 #include "tools/train/real.h"
 #include "tools/train/symphony.h"
 #include "tutti/policy/doppler/general.h"
@@ -58,7 +58,6 @@ void override(const std::optional<T>& given, T& setting) {
 void apply_flags(const TrainArguments& arguments, TrainSettings& settings) {
   override(arguments.problems, settings.problems_per_update);
   override(arguments.samples, settings.episodes_per_problem);
-  override(arguments.lessons, settings.lessons_per_problem);
   override(arguments.scenarios, settings.scenarios);
   override(arguments.most_ops, settings.curriculum.most_ops);
   StageSettings& stage = settings.stages.back();
@@ -70,6 +69,8 @@ void apply_flags(const TrainArguments& arguments, TrainSettings& settings) {
   override(arguments.entropy, stage.entropy_weight.first);
   override(arguments.clip_ratio, stage.clip_ratio);
   override(arguments.repeats, stage.repeats);
+  settings.lessons_per_problem =
+      arguments.lessons.value_or(usual_lessons(settings, arguments.graphs.size()));
   settings.teacher = arguments.teacher;
   settings.threads = arguments.common.thread_count();
 }
@@ -85,7 +86,21 @@ Result<void> refuse(const CLI::App& command, const std::vector<const char*>& fla
   return {};
 }
 
+Result<void> check_stage_flags(const CLI::App& command, const std::string& stage) {
+  if (stage == "real") {
+    return refuse(command,
+                  {"--model", "--teacher", "--imitation", "--episodes", "--problems", "--samples",
+                   "--lessons", "--scenarios", "--search", "--most-ops", "--label-weight",
+                   "--gradient-weight", "--first-rate", "--last-rate", "--entropy", "--clip-ratio",
+                   "--repeats"},
+                  "is for training in simulation, and the stage is real");
+  }
+  return refuse(command, {"--runs", "--margin", "--calibration", "--search-alone", "--plans"},
+                "is for --stage real, and the stage is simulation");
+}
+
 Result<void> check_flags(const CLI::App& command, const TrainArguments& arguments) {
+  if (auto good = check_stage_flags(command, arguments.stage); !good) return good;
   if (arguments.graphs.empty()) {
     return refuse(command,
                   {"--machine", "--costs", "--constraints", "--scale-by-machine-speed",
@@ -96,49 +111,55 @@ Result<void> check_flags(const CLI::App& command, const TrainArguments& argument
                 "is for problems that are drawn, and graphs are given");
 }
 
-// CLI::Range lets NaN through.
-CLI::Validator finite_share() {
-  return CLI::Validator(
-      [](std::string& text) {
-        double number = -1;
-        const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 1e6;
-        return good ? std::string() : "must be a number from 0 to 1000000";
-      },
-      "SHARE");
-}
+// Of the updates since it was last told; of nothing if none of them had the figure.
+class WindowMean {
+ public:
+  void add(const std::optional<double>& figure) {
+    if (!figure) return;
+    sum_ += *figure;
+    count_ += 1;
+  }
+  std::string tell(const char* what) {
+    const std::string text = count_ == 0 ? "" : fmt::format(", {} {:.4f}", what, sum_ / count_);
+    *this = {};
+    return text;
+  }
+
+ private:
+  double sum_ = 0;
+  double count_ = 0;
+};
 
 // A line now and then: on a terminal every second, in a pipe at each check.
 class Progress {
  public:
   void show(const UpdateReport& report, double seconds) {
-    mean_ += report.mean_ratio;
-    best_ += report.best_ratio;
-    ++count_;
+    mean_.add(report.mean_ratio);
+    best_.add(report.best_ratio);
+    label_.add(report.label_ratio);
     const bool due = shows_progress() && seconds - shown_ >= 1;
     if (!report.greedy_ratio && !due) return;
     shown_ = seconds;
     fmt::print(
         stderr,
-        "{}stage {}, {} episodes, {:.0f} per s: mean {:.4f} of earliest finish's, best {:.4f}, "
-        "label {:.4f}{}, entropy {:.2f} and {:.2f}{}{}",
+        "{}stage {}, {} episodes, {:.0f} per s, to earliest finish{}{}{}, entropy {:.2f} and "
+        "{:.2f}{}{}{}",
         shows_progress() ? "\r\033[K" : "", report.stage + 1, report.episodes,
         static_cast<double>(report.episodes - first_.value_or(0)) / std::max(1e-3, seconds),
-        mean_ / count_, best_ / count_, report.label_ratio,
+        mean_.tell("mean"), best_.tell("best"), label_.tell("label"), report.step.select_entropy,
+        report.step.place_entropy,
         report.match ? fmt::format(", match {:.1f} %", 100 * *report.match) : "",
-        report.step.select_entropy, report.step.place_entropy,
         report.greedy_ratio ? fmt::format(", greedy {:.4f}", *report.greedy_ratio) : "",
         report.greedy_ratio || !shows_progress() ? "\n" : "");
-    mean_ = best_ = 0;
-    count_ = 0;
   }
   void begin_at(int64_t episodes) {
     if (!first_) first_ = episodes;
   }
 
  private:
-  double mean_ = 0;
-  double best_ = 0;
-  double count_ = 0;
+  WindowMean mean_;
+  WindowMean best_;
+  WindowMean label_;
   double shown_ = 0;
   std::optional<int64_t> first_;
 };
@@ -171,7 +192,7 @@ void tell_the_end(const RunEnd& end) {
              how, episodes,
              end.best_ratio ? fmt::format("its greedy plans take {:.4f} of earliest finish's time",
                                           *end.best_ratio)
-                            : "no greedy plan was judged yet",
+                            : "no greedy plan of it could be judged yet",
              end.model, next);
 }
 
@@ -213,6 +234,7 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
     }
     made->network = std::move(*file);
     path = arguments.from;
+    if (!worlds.empty() && arguments.stage == "simulation") add_marks(made->network);
   }
   if (arguments.stage == "real") {
     RealTraining real = arguments.real;
@@ -239,6 +261,84 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
   return {};
 }
 
+// What configurations say where flags do not.
+std::string usual_figures() {
+  const std::pair<const char*, ConfigurationRequest> rows[] = {
+      {"default, graphs given", {}},
+      {"default, problems drawn", {.drawn = true}},
+      {"as-published and those below it", {.name = "as-published"}}};
+  std::string text;
+  for (const auto& [what, request] : rows) {
+    const Result<Configuration> made = configuration(request);
+    if (!made) continue;
+    const TrainSettings& settings = made->settings;
+    const StageSettings& last = settings.stages.back();
+    const int64_t imitation = settings.stages.size() > 1 ? settings.stages.front().episodes : 0;
+    text += fmt::format(
+        "  {}: {}--samples {} --imitation {} --episodes {}\n", what,
+        request.drawn ? fmt::format("--problems {} --most-ops {} ", settings.problems_per_update,
+                                    settings.curriculum.most_ops)
+                      : "",
+        settings.episodes_per_problem, imitation, last.episodes);
+    text += fmt::format(
+        "    --first-rate {} --last-rate {} --entropy {} --gradient-weight {} --label-weight {} "
+        "--search {}\n",
+        last.learning_rate.first, last.learning_rate.last, last.entropy_weight.first,
+        last.gradient_weight, last.label_weight, last.search_evaluations);
+  }
+  return text + fmt::format("  all: --scenarios {} --clip-ratio {} --repeats {}\n",
+                            TrainSettings{}.scenarios, StageSettings{}.clip_ratio,
+                            StageSettings{}.repeats);
+}
+
+// What the last stage alone is told.
+void add_last_stage(CLI::App& command, TrainArguments& arguments) {
+  const char* const group = "The last stage alone";
+  const auto share = finite_share();
+  const auto add = [&](const char* flag, std::optional<double>& setting, const char* what) {
+    command.add_option(flag, setting, what)->check(share)->group(group);
+  };
+  command.add_option("--search", arguments.search, "Simulations to improve a label in an update")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
+      ->group(group);
+  add("--label-weight", arguments.label_weight, "Of self-labels");
+  add("--gradient-weight", arguments.gradient_weight, "Of the policy gradient");
+  add("--first-rate", arguments.first_rate, "Learning rate at first");
+  add("--last-rate", arguments.last_rate, "Learning rate at last");
+  add("--entropy", arguments.entropy, "Entropy weight at first");
+  add("--clip-ratio", arguments.clip_ratio, "Proximal clipping; 0: none");
+  command.add_option("--repeats", arguments.repeats, "Steps on the same episodes")
+      ->check(CLI::Range(1, 1 << 16))
+      ->group(group);
+}
+
+void add_real_stage(CLI::App& command, TrainArguments& arguments) {
+  const char* const group = "--stage real";
+  command.add_option("--runs", arguments.real.runs, "Runs in all")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--margin", arguments.real.margin,
+                  "No plan is run that is predicted to take longer than the best one's prediction "
+                  "by more than this share")
+      ->check(finite_share())
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--calibration", arguments.real.calibration,
+                  "What tutti calibrate --state has measured here")
+      ->group(group);
+  command
+      .add_flag(
+          "--search-alone", arguments.real.search_alone,
+          "Plans come from a search on the same simulator, and nothing is learned: the control")
+      ->group(group);
+  command.add_option("--plans", arguments.real.plans, "Plan files that join the first race")
+      ->delimiter(',')
+      ->group(group);
+}
+
 void add_doppler(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App& doppler =
@@ -260,39 +360,35 @@ void add_doppler(CLI::App& app, int& exit_code) {
           "has begun is waited for");
   doppler
       .add_option("-o,--out", arguments->folder,
-                  "Folder for checkpoint, model and log; what is there is gone on with")
-      ->required();
+                  "Folder for checkpoint, model and log; what is there is gone on with. A "
+                  "checkpoint comes every 20 s and at the end")
+      ->required()
+      ->check(names_a_folder());
   doppler.add_option("--from", arguments->from,
                      "A model to begin with; \"general\" is the one that comes with tutti");
-  doppler.add_option("--config", arguments->config,
-                     fmt::format("{}", fmt::join(configuration_names(), ", ")));
+  doppler.add_option("--config", arguments->config, "Which network and stages, by the names below")
+      ->capture_default_str();
   doppler.add_option(
       "--teacher", arguments->teacher,
       "Policy that the first stage imitates; without it: critical path with its ties");
-  doppler.add_option("--imitation", arguments->imitation, "Episodes of the first stage")
+  doppler
+      .add_option("--imitation", arguments->imitation,
+                  "Episodes of the first stage, which imitates")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  doppler.add_option("--episodes", arguments->episodes, "Episodes of the second stage")
+  doppler.add_option("--episodes", arguments->episodes, "Episodes of the last stage")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   const auto count = CLI::Range(1, 1 << 16);
   doppler.add_option("--problems", arguments->problems, "Problems of an update")->check(count);
   doppler.add_option("--samples", arguments->samples, "Episodes of a problem in an update")
       ->check(count);
-  doppler.add_option("--lessons", arguments->lessons, "Lessons that a problem's episodes make")
+  doppler
+      .add_option("--lessons", arguments->lessons,
+                  "Lessons that a problem's episodes make, learned from side by side; without it: "
+                  "4, less if there are several problems or fewer episodes")
       ->check(count);
   doppler.add_option("--scenarios", arguments->scenarios, "Scenarios an episode is judged on")
       ->check(count);
-  doppler.add_option("--search", arguments->search, "Simulations to improve a label in an update")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  const auto share = finite_share();
-  doppler.add_option("--label-weight", arguments->label_weight, "Of self-labels")->check(share);
-  doppler.add_option("--gradient-weight", arguments->gradient_weight, "Of the policy gradient")
-      ->check(share);
-  doppler.add_option("--first-rate", arguments->first_rate, "Learning rate at first")->check(share);
-  doppler.add_option("--last-rate", arguments->last_rate, "Learning rate at last")->check(share);
-  doppler.add_option("--entropy", arguments->entropy, "Entropy weight at first")->check(share);
-  doppler.add_option("--clip-ratio", arguments->clip_ratio, "Proximal clipping; 0: none")
-      ->check(share);
-  doppler.add_option("--repeats", arguments->repeats, "Steps on the same episodes")->check(count);
+  add_last_stage(doppler, *arguments);
   doppler.add_option("--most-ops", arguments->most_ops, "Largest graph that is drawn")
       ->check(CLI::Range(CurriculumSpec{}.least_ops, 1 << 20));
   doppler
@@ -301,25 +397,13 @@ void add_doppler(CLI::App& app, int& exit_code) {
                   "graph")
       ->check(CLI::IsMember({"simulation", "real"}))
       ->capture_default_str();
-  doppler.add_option("--runs", arguments->real.runs, "Of --stage real: runs in all")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
-      ->capture_default_str();
-  doppler
-      .add_option("--margin", arguments->real.margin,
-                  "Of --stage real: no plan is run that is predicted to take longer than the best "
-                  "one's prediction by more than this share")
-      ->check(share)
-      ->capture_default_str();
-  doppler.add_option("--calibration", arguments->real.calibration,
-                     "Of --stage real: what tutti calibrate --state has measured here");
-  doppler.add_flag(
-      "--search-alone", arguments->real.search_alone,
-      "Of --stage real: plans come from a search on the same simulator, and nothing is "
-      "learned: the control");
-  doppler
-      .add_option("--plans", arguments->real.plans,
-                  "Of --stage real: plan files that join the first race")
-      ->delimiter(',');
+  add_real_stage(doppler, *arguments);
+  doppler.footer(
+      "Examples:\n"
+      "  tutti train doppler graph.json -m p100-4 --budget 10m -o run\n"
+      "  tutti plan graph.json -m p100-4 --policy doppler --network run/model.safetensors\n\n"
+      "What --config can be:\n" +
+      configuration_help() + "\nWithout flags:\n" + usual_figures());
   doppler.callback([arguments, &doppler, &exit_code] {
     const Result<void> done = train(doppler, *arguments);
     if (!done) exit_code = report(done.error());
@@ -330,11 +414,23 @@ void add_doppler(CLI::App& app, int& exit_code) {
 }  // namespace tutti
 
 int main(int argc, char** argv) {
-  CLI::App app{"Learns to place and order ops, in simulation.", "tutti train"};
+  CLI::App app{
+      "Learns to place and order ops (doppler), or who runs next and where while jobs arrive "
+      "(symphony): in simulation, or doppler by runs on this host.",
+      "tutti train"};
+  app.footer(
+      "Example: tutti train doppler graph.json -m p100-4 --budget 10m -o run\n"
+      "What each can be told: tutti train doppler --help");
   app.require_subcommand(1);
   int exit_code = 0;
   tutti::add_doppler(app, exit_code);
   tutti::add_symphony(app, exit_code);
+  const std::string what = argc > 1 ? argv[1] : "-";
+  if (what.empty() || (what[0] != '-' && what != "doppler" && what != "symphony")) {
+    std::fprintf(stderr, "tutti: '%s' cannot be trained; doppler and symphony can; see --help\n",
+                 what.c_str());
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

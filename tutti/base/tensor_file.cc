@@ -58,6 +58,11 @@ class Reader {
     return invalid_input(fmt::format("{}: the file {}", name_, sentence));
   }
 
+  Error ends_too_soon(const std::string& tensor) const {
+    return error(
+        fmt::format("ends before tensor '{}' does; it was cut short, or is spoilt", tensor));
+  }
+
   Result<void> read_metadata(const Document& document) {
     Fields fields(document, name_, "metadata");
     for (const std::string& key : document.keys) file_.metadata[key] = fields.text(key, "");
@@ -67,7 +72,10 @@ class Reader {
   Result<void> read_tensor(const std::string& key, const Document& document) {
     Fields fields(document, name_, fmt::format("tensor '{}'", key));
     const std::string dtype = fields.text("dtype");
-    if (fields.good() && dtype != "F32") fields.fail(fmt::format("has dtype {}, not F32", dtype));
+    if (fields.good() && dtype != "F32") {
+      return error(fmt::format("holds tensor '{}' as {}, and only F32 is read", key, dtype));
+    }
+    constexpr int64_t kMost = kLargestTensorFile;
     const int64_t room = static_cast<int64_t>(bytes_.size() - data_begin_);
     StoredTensor tensor;
     int64_t count = 1;
@@ -75,22 +83,22 @@ class Reader {
     if (shape.size() > kMostDimensions) fields.fail("has too many dimensions");
     for (const Document& item : shape) {
       const auto extent =
-          fields.as_integer(item, "shape", {.fallback = {}, .least = 0, .most = room});
+          fields.as_integer(item, "shape", {.fallback = {}, .least = 0, .most = kMost});
       if (!extent) break;
       tensor.shape.push_back(*extent);
       count *= *extent;
-      if (count > room) fields.fail("is larger than its file");
-      if (!fields.good()) break;
+      if (count > room) return ends_too_soon(key);
     }
     Extent extent{.name = key};
     const auto& offsets = fields.items("data_offsets");
     if (offsets.size() == 2) {
-      const Fields::Whole rule{.fallback = {}, .least = 0, .most = room};
+      const Fields::Whole rule{.fallback = {}, .least = 0, .most = kMost};
       extent.begin = fields.as_integer(offsets[0], "data_offsets", rule).value_or(0);
       extent.end = fields.as_integer(offsets[1], "data_offsets", rule).value_or(0);
     } else {
       fields.fail("needs two data_offsets");
     }
+    if (fields.good() && std::max(extent.begin, extent.end) > room) return ends_too_soon(key);
     if (fields.good() && extent.end - extent.begin != count * 4) {
       fields.fail(fmt::format("has {} values but {} bytes", count, extent.end - extent.begin));
     }

@@ -58,16 +58,17 @@ TEST(TensorFile, HoldsFiniteNumbersAlone) {
 
 TEST(TensorFile, IsRefusedWithTheReason) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,8]}})", "not F32"},
+      {R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,8]}})", "tensor 'a' as F16"},
       {R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "3 values but 8 bytes"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", "gap or an overlap"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "does not end"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
            "b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
        "gap or an overlap"},
-      {R"({"a":{"dtype":"F32","shape":[8,8,8,8],"data_offsets":[0,8]}})", "larger than its file"},
+      {R"({"a":{"dtype":"F32","shape":[8,8,8,8],"data_offsets":[0,8]}})", "ends before tensor 'a'"},
       {R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", "shape"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", "two data_offsets"},
+      {R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", "it was cut short"},
       {R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "shape"},
       {R"([])", "no object"},
       {R"({"__metadata__":{"width":8}})", "width"},

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "tutti/policy/doppler/published/network.h"
 #include "tutti/policy/doppler/residual_network.h"
 #include "tutti/policy/doppler/rivals/gdp_network.h"
@@ -12,6 +14,31 @@ namespace tutti {
 namespace {
 
 using Kind = StageSettings::Kind;
+
+struct Described {
+  const char* name;
+  const char* what;
+};
+constexpr Described kConfigurations[] = {
+    {"default",
+     "the residual network: self-labels on given graphs, policy gradient on drawn problems"},
+    {"one-pass", "the same, with a PLACE whose answers can be had at once"},
+    {"no-device-columns", "the same, without speeds, links and memory among the features"},
+    {"published-view",
+     "nor does the rule it begins with know run times and contention, but only when an op could "
+     "start, as the published features do"},
+    {"as-published", "Doppler as its authors describe and release it: networks, stages, figures"},
+    {"select-only", "as-published, but the device is the one where the op starts first"},
+    {"place-only", "as-published, but the order is by b-level"},
+    {"joint", "as-published, but op and device are chosen at once"},
+    {"every-step", "as-published with messages at every step, 32 wide"},
+    {"narrow", "as-published with messages once, 32 wide: to compare every-step with"},
+    {"placeto", "the learned rival Placeto, with the stages of as-published"},
+    {"gdp", "the learned rival GDP, with the stages of as-published"},
+};
+
+// Pieces of work that an update is divided into.
+constexpr int kSideBySide = 4;
 
 // Without, equal ops of a graph cannot be told apart, and a label that does so cannot be learned.
 constexpr int kMarks = 8;
@@ -36,7 +63,8 @@ void add_default_stages(const ConfigurationRequest& request, TrainSettings& sett
                              .gradient_weight = 0,
                              .label_weight = 1,
                              .search_evaluations = 3000,
-                             .search_until = 0.3});
+                             .search_until = 0.3,
+                             .search_walks = kSideBySide});
 }
 
 // The figures of the released configuration: paper notes, section 8.
@@ -77,9 +105,17 @@ Result<void> check_stage(const StageSettings& stage, int samples, bool drawn) {
 }  // namespace
 
 std::vector<std::string> configuration_names() {
-  return {"default",      "one-pass",    "no-device-columns", "published-view",
-          "as-published", "select-only", "place-only",        "joint",
-          "every-step",   "narrow",      "placeto",           "gdp"};
+  std::vector<std::string> names;
+  for (const Described& one : kConfigurations) names.emplace_back(one.name);
+  return names;
+}
+
+std::string configuration_help() {
+  std::string text;
+  for (const Described& one : kConfigurations) {
+    text += fmt::format("  {:<18} {}\n", one.name, one.what);
+  }
+  return text;
 }
 
 Result<Configuration> configuration(const ConfigurationRequest& request) {
@@ -136,6 +172,27 @@ Result<void> check_network(const TensorFile& file, const std::string& path,
                     path, key, given, name, wanted));
   }
   return {};
+}
+
+void add_marks(TensorFile& network) {
+  const auto shape = ResidualNetwork::shape_of(network, "the network");
+  if (!shape || shape->marks > 0) return;
+  network.metadata["marks"] = std::to_string(kMarks);
+  network.tensors["mark.weight"] = {
+      .shape = {shape->width, kMarks},
+      .data = std::vector<float>(static_cast<size_t>(shape->width) * kMarks, 0.0F)};
+}
+
+int usual_lessons(const TrainSettings& settings, size_t given_problems) {
+  bool learns_from_episodes = false;  // a label alone makes one lesson
+  for (const StageSettings& stage : settings.stages) {
+    const bool learns = stage.kind == Kind::imitate || stage.gradient_weight > 0;
+    learns_from_episodes |= stage.episodes > 0 && learns;
+  }
+  if (!learns_from_episodes) return 1;
+  const int problems =
+      given_problems == 0 ? settings.problems_per_update : static_cast<int>(given_problems);
+  return std::clamp(kSideBySide / problems, 1, settings.episodes_per_problem);
 }
 
 Result<void> check_settings(const TrainSettings& settings, bool drawn) {

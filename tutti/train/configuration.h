@@ -1,15 +1,5 @@
-// Ways of training by name: which network, and which stages it goes through.
-//
-// - default: the residual network; self-labelling on given graphs, policy gradient on drawn ones
-// - one-pass: the same with a PLACE that can be had at once
-// - no-device-columns: the same without speeds, links and memory among its features
-// - published-view: nor does the rule it starts from know run times and contention, but only when
-// an
-//   op could start on a device, as the published features do
-// - as-published: Doppler as its authors describe and release it: networks, stages, figures
-// - select-only, place-only, joint: its ablations
-// - every-step, narrow: messages at every step, and once, both in a network of width 32
-// - placeto, gdp: the learned rivals, with the stages of as-published
+// Ways of training by name: which network, and which stages it goes through. What the names stand
+// for is told by configuration_help.
 
 #ifndef TUTTI_TRAIN_CONFIGURATION_H_
 #define TUTTI_TRAIN_CONFIGURATION_H_
@@ -37,6 +27,8 @@ struct ConfigurationRequest {
 };
 
 std::vector<std::string> configuration_names();
+// A line for each name, for people who choose.
+std::string configuration_help();
 
 // Fails (invalid_input) with a sentence that lists the names there are.
 Result<Configuration> configuration(const ConfigurationRequest& request);
@@ -45,6 +37,15 @@ Result<Configuration> configuration(const ConfigurationRequest& request);
 // both. Sizes may differ.
 Result<void> check_network(const TensorFile& file, const std::string& path,
                            const Configuration& configuration, const std::string& name);
+
+// A residual network that was trained on drawn problems has no marks, and cannot learn a given
+// graph by heart. Gives it some that have no weight yet: it goes on deciding as it did until it
+// learns. Others are left as they are.
+void add_marks(TensorFile& network);
+
+// Into how many lessons a problem's episodes are best divided, if nobody says: so that some cores
+// have work where problems are few. A fixed number, whatever the threads.
+int usual_lessons(const TrainSettings& settings, size_t given_problems);
 
 // Fails (invalid_input) if something is set that cannot matter, or a stage would learn nothing.
 Result<void> check_settings(const TrainSettings& settings, bool drawn);

@@ -4,6 +4,8 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/general.h"
+#include "tutti/policy/doppler/planner.h"
 
 namespace tutti {
 namespace {
@@ -18,7 +20,7 @@ TEST(Configuration, EveryNameCanBeTrained) {
     while (!trainer->done()) {
       const auto report = must(trainer->update({}));
       ASSERT_TRUE(report) << name;
-      EXPECT_GT(report->mean_ratio, 0) << name;
+      EXPECT_GT(report->mean_ratio.value_or(0), 0) << name;
       EXPECT_GT(report->step.gradient_norm, 0) << name << ", stage " << report->stage;
     }
   }
@@ -47,6 +49,58 @@ TEST(Configuration, TrainsNetworksOfItsOwnKindOnly) {
       EXPECT_TRUE(checked.error().message.starts_with("a.safetensors: ")) << other;
       EXPECT_NE(checked.error().message.find(name), std::string::npos);
     }
+  }
+}
+
+TEST(Configuration, MarksOfNoWeightChangeNoPlan) {
+  const auto world = must(TrainingProblem::make(
+      "layered", must(make_layered({.ops = 40, .width = 6})), must(make_preset("mixed-5"))));
+  Source source = Source::from_text("general", std::string(general_model_bytes()));
+  TensorFile general = must(read_tensors(source));
+  const auto plan = [&] {
+    return must(plan_op_by_op(must(DopplerModel::load(general, "general")), world->problem()));
+  };
+  const Plan before = plan();
+  add_marks(general);
+  EXPECT_EQ(must(ResidualNetwork::shape_of(general, "general")).marks, 8);
+  EXPECT_EQ(plan().placement, before.placement);
+  EXPECT_EQ(plan().priority, before.priority);
+
+  TensorFile published = must(configuration({.name = "as-published"})).network;
+  const auto tensors = published.tensors;
+  add_marks(published);
+  EXPECT_EQ(published.tensors, tensors);
+}
+
+TEST(Configuration, DividesEpisodesWhereProblemsAreFew) {
+  TrainSettings settings = must(configuration({.name = "as-published"})).settings;
+  settings.episodes_per_problem = 8;
+  EXPECT_EQ(usual_lessons(settings, 1), 4);
+  EXPECT_EQ(usual_lessons(settings, 2), 2);
+  EXPECT_EQ(usual_lessons(settings, 9), 1);
+  settings.episodes_per_problem = 3;
+  EXPECT_EQ(usual_lessons(settings, 1), 3);
+  EXPECT_EQ(usual_lessons(must(configuration({.drawn = true})).settings, 0), 1);
+  EXPECT_EQ(usual_lessons(must(configuration({})).settings, 1), 1);  // labels alone
+}
+
+// With any number of threads: episodes are divided among them, and so are the walks of a search.
+TEST(Configuration, EveryNameLearnsTheSameWithAnyThreads) {
+  const auto problem = must(TrainingProblem::make(
+      "layered", must(make_layered({.ops = 12, .width = 3})), must(make_preset("mixed-5"))));
+  for (const std::string& name : configuration_names()) {
+    std::vector<TensorFile> ends;
+    for (const int threads : {1, 3}) {
+      Configuration made = must(configuration({.name = name, .imitation = 4, .episodes = 4}));
+      made.settings.episodes_per_problem = 4;
+      made.settings.stages.back().search_evaluations = 40;
+      made.settings.lessons_per_problem = usual_lessons(made.settings, 1);
+      made.settings.threads = threads;
+      const auto trainer = must(Trainer::make(made.network, name, made.settings, {problem.get()}));
+      while (!trainer->done()) ASSERT_TRUE(must(trainer->update({}))) << name;
+      ends.push_back(trainer->checkpoint());
+    }
+    EXPECT_EQ(tensors_to_bytes(ends[0]), tensors_to_bytes(ends[1])) << name;
   }
 }
 

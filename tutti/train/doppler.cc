@@ -11,6 +11,7 @@
 #include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/search/planners.h"
 #include "tutti/train/baseline.h"
+#include "tutti/train/exercise.h"
 #include "tutti/train/figures.h"
 #include "tutti/train/labels.h"
 #include "tutti/train/teacher.h"
@@ -33,21 +34,9 @@ constexpr std::string_view kBest = "best.";
 constexpr std::string_view kLabel = "label.";
 constexpr std::string_view kPast = "past.";
 
-// One problem in one update.
-struct Exercise {
-  const TrainingProblem* world = nullptr;
-  std::unique_ptr<TrainingProblem> drawn{};
-  SearchModel judging{};
-  double reference = kNoPlan;  // what contention-aware earliest finish costs
-  std::vector<Episode> episodes{};
-  std::vector<Plan> plans{};
-  std::vector<double> costs{};
-  Candidate label{};
-  Episode label_episode{};
-};
-
 // What is kept of a problem that is learned again and again.
 struct Memory {
+  double reference = kNoPlan;  // as in Exercise
   Candidate label{};
   Past past{};
   std::unique_ptr<Plan> teacher_plan{};
@@ -98,6 +87,23 @@ class DopplerTrainer : public Trainer {
         updates_(updates),
         episodes_(episodes),
         memories_(worlds_.size()) {}
+
+  Result<void> find_references(const Stop& stop) {
+    for (size_t i = 0; i < worlds_.size(); ++i) {
+      const Problem& problem = worlds_[i]->problem();
+      Evaluator evaluator(problem, judging(scenario_seed(i)), stop);
+      const Result<Plan> rule = contention_eft(problem, {.stop = stop});
+      if (rule) memories_[i].reference = evaluator.cost(*rule);
+      if (memories_[i].reference != kNoPlan) continue;
+      const Result<Plan> greedy = plan_greedily(current(), problem, stop);
+      if (stop.now() || (greedy && evaluator.cost(*greedy) != kNoPlan)) continue;
+      if (!greedy && greedy.error().kind != Error::Kind::infeasible) return greedy.error();
+      return infeasible(fmt::format(
+          "{}: {}", worlds_[i]->name(),
+          rule ? "no plan was found that has room to run; memory is short" : rule.error().message));
+    }
+    return {};
+  }
 
   Result<void> ask_teacher(const Stop& stop) {
     if (settings_.teacher.empty()) return {};
@@ -161,7 +167,7 @@ class DopplerTrainer : public Trainer {
     act(model, how, share, stop, exercises);
     if (how.label_weight > 0) find_labels(model, how, share, stop, exercises);
     if (stop.now()) return std::optional<UpdateReport>();
-    UpdateReport report = summary(how, exercises);
+    UpdateReport report = summary_of(how, exercises);
     report.update = updates_ + 1;
     report.episodes = episodes_ + episodes_per_update(settings_, worlds_.size());
     report.stage = stage;
@@ -280,6 +286,10 @@ class DopplerTrainer : public Trainer {
       exercise.episodes.resize(count);
       exercise.plans.resize(count);
       exercise.costs.assign(count, kNoPlan);
+      if (!drawn) {
+        exercise.reference = memories_[at].reference;
+        return;
+      }
       const Problem& problem = exercise.world->problem();
       if (const auto plan = contention_eft(problem, {.stop = stop}); plan) {
         exercise.reference = Evaluator(problem, exercise.judging, stop).cost(*plan);
@@ -288,11 +298,16 @@ class DopplerTrainer : public Trainer {
     return exercises;
   }
 
-  // Which episodes of a problem a lesson has.
-  std::pair<size_t, size_t> part(size_t lesson) const {
+  // Which episodes of a problem are in that part of so many.
+  std::pair<size_t, size_t> part(size_t index, size_t parts) const {
     const auto count = static_cast<size_t>(settings_.episodes_per_problem);
-    const auto lessons = static_cast<size_t>(settings_.lessons_per_problem);
-    return {lesson * count / lessons, (lesson + 1) * count / lessons};
+    return {index * count / parts, (index + 1) * count / parts};
+  }
+
+  // Enough for every thread to have one. An episode does not depend on the part it is in.
+  size_t parts_to_act(size_t problems) const {
+    const size_t wanted = (static_cast<size_t>(settings_.threads) + problems - 1) / problems;
+    return std::clamp<size_t>(wanted, 1, static_cast<size_t>(settings_.episodes_per_problem));
   }
 
   std::unique_ptr<Teacher> teacher_of(const StageSettings& how, size_t exercise,
@@ -306,18 +321,18 @@ class DopplerTrainer : public Trainer {
 
   void act(const DopplerModel& model, const StageSettings& how, double share, const Stop& stop,
            std::vector<Exercise>& exercises) const {
-    const auto lessons = static_cast<size_t>(settings_.lessons_per_problem);
-    const int units = static_cast<int>(exercises.size() * lessons);
+    const size_t parts = parts_to_act(exercises.size());
+    const int units = static_cast<int>(exercises.size() * parts);
     parallel_for(units, settings_.threads, [&](int index, int) {
       if (stop.now()) return;
-      const size_t at = static_cast<size_t>(index) / lessons;
+      const size_t at = static_cast<size_t>(index) / parts;
       Exercise& exercise = exercises[at];
       const TrainingProblem& world = *exercise.world;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
       const std::unique_ptr<Teacher> teacher = teacher_of(how, at, world.problem());
       Evaluator evaluator(world.problem(), exercise.judging, stop);
       const double randomness = how.randomness ? how.randomness->at(share) : 0;
-      const auto [begin, end] = part(static_cast<size_t>(index) % lessons);
+      const auto [begin, end] = part(static_cast<size_t>(index) % parts, parts);
       for (size_t k = begin; k < end; ++k) {
         const Acting acting{
             .mode = how.randomness ? Acting::Mode::random_at_times : Acting::Mode::sample,
@@ -336,20 +351,44 @@ class DopplerTrainer : public Trainer {
     });
   }
 
+  // The best plan of the update or of those before.
+  Candidate start_of_label(size_t at, const Exercise& exercise) const {
+    const auto least = std::min_element(exercise.costs.begin(), exercise.costs.end());
+    if (!worlds_.empty() && memories_[at].label.cost <= *least) return memories_[at].label;
+    return {exercise.plans[static_cast<size_t>(least - exercise.costs.begin())], *least};
+  }
+
+  void improve_labels(const StageSettings& how, double share, const Stop& stop,
+                      std::vector<Exercise>& exercises) const {
+    const int64_t evaluations = share < how.search_until ? how.search_evaluations : 0;
+    const int64_t walks = std::clamp<int64_t>(evaluations, 1, how.search_walks);
+    const auto per_problem = static_cast<size_t>(walks);
+    std::vector<Candidate> found(exercises.size() * per_problem);
+    parallel_for(static_cast<int>(found.size()), settings_.threads, [&](int index, int) {
+      if (stop.now()) return;
+      const size_t at = static_cast<size_t>(index) / per_problem;
+      const int64_t walk = index % walks;
+      const int64_t spent = evaluations * (walk + 1) / walks - evaluations * walk / walks;
+      const Rng rng = stream(2).split(at);
+      found[static_cast<size_t>(index)] = improved(
+          exercises[at].world->problem(), exercises[at].judging, start_of_label(at, exercises[at]),
+          spent, stop, walks == 1 ? rng : rng.split(static_cast<uint64_t>(walk)));
+    });
+    for (size_t at = 0; at < exercises.size(); ++at) {
+      const auto first = found.begin() + static_cast<ptrdiff_t>(at * per_problem);
+      exercises[at].label = std::move(*std::min_element(
+          first, first + static_cast<ptrdiff_t>(per_problem),
+          [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
+    }
+  }
+
   void find_labels(const DopplerModel& model, const StageSettings& how, double share,
                    const Stop& stop, std::vector<Exercise>& exercises) const {
-    const int64_t evaluations = share < how.search_until ? how.search_evaluations : 0;
+    improve_labels(how, share, stop, exercises);
     parallel_for(static_cast<int>(exercises.size()), settings_.threads, [&](int index, int) {
-      if (stop.now()) return;
-      const auto at = static_cast<size_t>(index);
-      Exercise& exercise = exercises[at];
+      Exercise& exercise = exercises[static_cast<size_t>(index)];
       const TrainingProblem& world = *exercise.world;
-      const auto least = std::min_element(exercise.costs.begin(), exercise.costs.end());
-      Candidate start{exercise.plans[static_cast<size_t>(least - exercise.costs.begin())], *least};
-      if (!worlds_.empty() && memories_[at].label.cost <= start.cost) start = memories_[at].label;
-      exercise.label = improved(world.problem(), exercise.judging, std::move(start), evaluations,
-                                stop, stream(2).split(at));
-      if (exercise.label.cost == kNoPlan) return;
+      if (stop.now() || exercise.label.cost == kNoPlan) return;
       const auto actor = model.actor(world.problem(), world.features(), world.facts());
       Acting acting{.mode = Acting::Mode::follow,
                     .select_greedily = !order_matters(),
@@ -369,45 +408,6 @@ class DopplerTrainer : public Trainer {
       acting.rename_equals = false;
       if (!actor->act(acting, Rng(0))) exercise.label_episode = {};
     });
-  }
-
-  UpdateReport summary(const StageSettings& how, const std::vector<Exercise>& exercises) const {
-    UpdateReport report;
-    int64_t matched = 0;
-    int64_t decisions = 0;
-    double problems = 0;
-    for (const Exercise& exercise : exercises) {
-      if (how.kind == StageSettings::Kind::imitate) {
-        for (const Episode& episode : exercise.episodes) {
-          matched += episode.matched;
-          decisions += episode.decisions;
-        }
-      }
-      matched += exercise.label_episode.matched;
-      decisions += exercise.label_episode.decisions;
-      double sum = 0;
-      double count = 0;
-      double least = kNoPlan;
-      for (const double cost : exercise.costs) {
-        if (cost == kNoPlan) continue;
-        sum += cost;
-        count += 1;
-        least = std::min(least, cost);
-      }
-      if (count == 0 || exercise.reference == kNoPlan || exercise.reference <= 0) continue;
-      problems += 1;
-      report.mean_ratio += sum / count / exercise.reference;
-      report.best_ratio += least / exercise.reference;
-      report.label_ratio += std::min(least, exercise.label.cost) / exercise.reference;
-    }
-    problems = std::max(1.0, problems);
-    report.mean_ratio /= problems;
-    report.best_ratio /= problems;
-    report.label_ratio /= problems;
-    if (decisions > 0) {
-      report.match = static_cast<double>(matched) / static_cast<double>(decisions);
-    }
-    return report;
   }
 
   std::vector<float> weights_of(const StageSettings& how, size_t at,
@@ -430,8 +430,9 @@ class DopplerTrainer : public Trainer {
     for (size_t at = 0; at < exercises.size(); ++at) {
       const Exercise& exercise = exercises[at];
       const std::vector<float> weights = weights_of(how, at, exercise);
-      for (size_t l = 0; l < static_cast<size_t>(settings_.lessons_per_problem); ++l) {
-        const auto [begin, end] = part(l);
+      const auto count = static_cast<size_t>(settings_.lessons_per_problem);
+      for (size_t l = 0; l < count; ++l) {
+        const auto [begin, end] = part(l, count);
         Lesson lesson{.features = &exercise.world->features(),
                       .published = &exercise.world->published_features(),
                       .rivals = &exercise.world->rival_features()};
@@ -442,7 +443,8 @@ class DopplerTrainer : public Trainer {
           lesson.episodes.push_back(&exercise.episodes[k]);
           lesson.weights.push_back(weights[k]);
         }
-        if (!exercise.label_episode.op.empty()) {
+        // Once is enough for a label alone.
+        if (!exercise.label_episode.op.empty() && (l == 0 || !lesson.episodes.empty())) {
           // As much as all the others of the lesson together.
           const double others = static_cast<double>(std::max<size_t>(1, lesson.episodes.size()));
           lesson.weights.push_back(static_cast<float>(how.label_weight * others));
@@ -476,10 +478,11 @@ class DopplerTrainer : public Trainer {
   }
 
   // The greedy plan's cost over the reference, on problems that are never trained on or on the
-  // given ones. None if there is no such number.
+  // given ones, as far as there is a reference. None if there is none, or if the network has no
+  // plan where the reference has one: it is not to be taken for the best.
   std::optional<double> check(const Stop& stop) const {
     const bool drawn = worlds_.empty();
-    std::vector<double> ratio(drawn ? size_t{kCheckProblems} : worlds_.size(), 1);
+    std::vector<std::optional<double>> ratio(drawn ? size_t{kCheckProblems} : worlds_.size());
     const DopplerModel model = current();
     parallel_for(static_cast<int>(ratio.size()), settings_.threads, [&](int index, int) {
       if (stop.now()) return;
@@ -490,14 +493,21 @@ class DopplerTrainer : public Trainer {
       SearchModel judge = judging(scenario_seed(at));
       if (drawn) judge.scenarios.count = kCheckScenarios;
       Evaluator evaluator(problem, judge, stop);
+      double reference = drawn ? kNoPlan : memories_[at].reference;
+      if (drawn) {
+        const auto rule = contention_eft(problem, {.stop = stop});
+        if (rule) reference = evaluator.cost(*rule);
+      }
+      if (reference == kNoPlan || reference <= 0) return;
       const auto ours = plan_greedily(model, problem, stop);
-      const auto reference = contention_eft(problem, {.stop = stop});
-      if (ours && reference) ratio[at] = evaluator.cost(*ours) / evaluator.cost(*reference);
+      ratio[at] = (ours ? evaluator.cost(*ours) : kNoPlan) / reference;
     });
-    double sum = 0;
-    for (const double one : ratio) sum += std::log(one);
-    const double mean = std::exp(sum / static_cast<double>(ratio.size()));
-    return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
+    Mean logs;
+    for (const auto& one : ratio) {
+      if (one) logs.add(std::log(*one));
+    }
+    const std::optional<double> mean = logs.value();
+    return mean && std::isfinite(*mean) ? std::optional(std::exp(*mean)) : std::nullopt;
   }
 
   TrainSettings settings_;
@@ -544,6 +554,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TensorFile& start, const st
       std::make_unique<DopplerTrainer>(settings, std::move(worlds), std::move(*learner),
                                        *start.count(kUpdates, path), *start.count(kEpisodes, path));
   if (auto restored = trainer->restore(start, path); !restored) return restored.error();
+  if (auto found = trainer->find_references(stop); !found) return found.error();
   if (auto asked = trainer->ask_teacher(stop); !asked) return asked.error();
   return std::unique_ptr<Trainer>(std::move(trainer));
 }

@@ -50,6 +50,7 @@ struct StageSettings {
   double label_weight = 0;         // of the self-label beside it; 0: none
   int64_t search_evaluations = 0;  // spent in an update on improving a problem's label
   double search_until = 1;         // share of the stage after which labels are left alone
+  int search_walks = 1;            // that share the evaluations, side by side; the best one counts
   double clip_ratio = 0;           // with `repeats`: proximal policy optimisation
   int repeats = 1;                 // steps on the same episodes
 };
@@ -70,14 +71,14 @@ struct TrainSettings {
 };
 
 // What an update has come to. Ratios are to contention-aware earliest finish on the same scenarios,
-// and means over problems.
+// and means over the problems of which both have a plan; none if there is no such problem.
 struct UpdateReport {
   int64_t update = 0;
   int64_t episodes = 0;  // so far
   int stage = 0;
-  double mean_ratio = 0;   // of an episode
-  double best_ratio = 0;   // of the best one
-  double label_ratio = 0;  // of the label
+  std::optional<double> mean_ratio{};   // of an episode
+  std::optional<double> best_ratio{};   // of the best one
+  std::optional<double> label_ratio{};  // of the label
   // Share of decisions in which the network's first choice was right; none without a teacher or
   // label.
   std::optional<double> match{};
@@ -89,8 +90,9 @@ class Trainer {
  public:
   // `worlds`: the problems to learn, or none to draw them from the curriculum. They must stay.
   // Fails (invalid_input) if the file is of no network that can be trained or of other problems, if
-  // it is spoilt, or if a problem has no ops. A teacher that is stopped has no plan: then the
-  // trainer is good for its checkpoint only.
+  // it is spoilt, or if a problem has no ops; (infeasible) if neither contention-aware earliest
+  // finish nor the network has a plan of a given problem. Who is stopped before that is known, or
+  // before the teacher has a plan, is good for its checkpoint only.
   static Result<std::unique_ptr<Trainer>> make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
                                                std::vector<const TrainingProblem*> worlds,

@@ -81,6 +81,15 @@ Result<TensorFile> last_state(const TensorFile& start, const std::string& path,
   return read;
 }
 
+// With its path.
+Result<Training*> take_up(const TensorFile& start, const std::string& path, const FolderRun& run,
+                          const MakeTraining& make) {
+  const std::string kept = checkpoint_in(run.folder);
+  const Result<TensorFile> state = last_state(start, path, run);
+  if (!state) return state.error();
+  return make(*state, is_there(kept) ? kept : path);
+}
+
 // Writes what will be written, so that a run does not fail at its end.
 Result<void> try_files(const Training& training, const FolderRun& run,
                        const std::string& log_path) {
@@ -103,14 +112,16 @@ void add_network(JsonWriter& json, const TensorFile& file) {
 Result<void> train_in_folder(const TensorFile& start, const std::string& path, const FolderRun& run,
                              const MakeTraining& make) {
   const std::string log_path = run.folder + "/log.jsonl";
-  const bool begun = is_there(checkpoint_in(run.folder));
-  const Result<TensorFile> state = last_state(start, path, run);
-  if (!state) return state.error();
-  const Result<Training*> made = make(*state, begun ? checkpoint_in(run.folder) : path);
-  if (!made) return made.error();
-  Training& training = **made;
+  // What is refused leaves no folder behind. But what counts is read under the lock: another run
+  // may have been here in the meantime.
+  std::optional<Result<Training*>> made;
+  if (!is_there(run.folder)) made = take_up(start, path, run, make);
+  if (made && !*made) return made->error();
   const Result<FolderLock> lock = FolderLock::take(run.folder);
   if (!lock) return lock.error();
+  if (!made || is_there(checkpoint_in(run.folder))) made = take_up(start, path, run, make);
+  if (!*made) return made->error();
+  Training& training = ***made;
   if (auto good = try_files(training, run, log_path); !good) return good.error();
   std::ofstream log(log_path, std::ios::app);
   const auto begin = Clock::now();

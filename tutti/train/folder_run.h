@@ -37,9 +37,9 @@ struct FolderRun {
 };
 
 // Begins with `start`, or goes on from the folder's checkpoint: `make` is given either, with its
-// path. Fails (invalid_input) if the checkpoint is spoilt, or of other settings, naming it;
-// (failed) if the files cannot be written, which is tried before anything is learned, or if an
-// update fails. What was learned until then is kept.
+// path; twice if another run makes the folder in between. Fails (invalid_input) if the checkpoint
+// is spoilt, or of other settings, naming it; (failed) if the files cannot be written, which is
+// tried before anything is learned, or if an update fails. What was learned until then is kept.
 using MakeTraining =
     std::function<Result<Training*>(const TensorFile& state, const std::string& path)>;
 Result<void> train_in_folder(const TensorFile& start, const std::string& path, const FolderRun& run,

@@ -18,6 +18,7 @@
 #include "tutti/base/tensor_file.h"
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/features.h"
+#include "tutti/policy/doppler/model.h"
 #include "tutti/policy/doppler/published/features.h"
 #include "tutti/policy/doppler/rivals/rival_features.h"
 
@@ -42,7 +43,6 @@ struct StepOptions {
   double clip_ratio = 0;
   double discount = 1;  // of an episode's weight, for each step that a decision is before the end
   bool learn_select = true;
-  bool learn_place = true;
   Stop stop{};  // asked before each lesson
 };
 
@@ -67,9 +67,6 @@ class Learner {
   virtual TensorFile model() const = 0;
   virtual TensorFile checkpoint() const = 0;
 };
-
-// In the metadata of a checkpoint: the steps that were done.
-inline constexpr const char* kAdamSteps = "adam_steps";
 
 // Takes a model or a checkpoint. Fails (invalid_input) if it is of no network that can be trained,
 // or if the optimiser's memory is none of that network.

@@ -12,12 +12,23 @@
 namespace tutti {
 namespace {
 
+// null if there is none.
+void add_figure(JsonWriter& json, const char* name, const std::optional<double>& figure) {
+  json.key(name);
+  if (figure) {
+    json.value(*figure);
+  } else {
+    json.null();
+  }
+}
+
 std::string log_line(const UpdateReport& report, double seconds) {
   JsonWriter json(0);
   json.open_object().field("update", report.update).field("episodes", report.episodes);
   json.field("stage", report.stage).field("seconds", seconds);
-  json.field("mean_ratio", report.mean_ratio).field("best_ratio", report.best_ratio);
-  json.field("label_ratio", report.label_ratio);
+  add_figure(json, "mean_ratio", report.mean_ratio);
+  add_figure(json, "best_ratio", report.best_ratio);
+  if (report.label_ratio) json.field("label_ratio", *report.label_ratio);
   if (report.match) json.field("match", *report.match);
   json.field("loss", report.step.loss).field("select_entropy", report.step.select_entropy);
   json.field("place_entropy", report.step.place_entropy);
@@ -74,6 +85,7 @@ std::string settings_to_text(const TensorFile& start, const TrainSettings& setti
     json.field("gradient_weight", stage.gradient_weight).field("label_weight", stage.label_weight);
     json.field("search_evaluations", stage.search_evaluations);
     json.field("search_until", stage.search_until).field("clip_ratio", stage.clip_ratio);
+    if (stage.search_walks > 1) json.field("search_walks", stage.search_walks);
     json.field("repeats", stage.repeats).close_object();
   }
   json.close_list().field("problems_per_update", settings.problems_per_update);

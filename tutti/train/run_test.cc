@@ -13,6 +13,7 @@
 #include "tutti/base/output.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/residual_network.h"
+#include "tutti/train/folder_run.h"
 
 namespace tutti {
 namespace {
@@ -30,8 +31,9 @@ class TrainingRun : public testing::Test {
  protected:
   TrainingRun() : folder_(testing::TempDir() + "tutti-run") {
     std::filesystem::remove_all(folder_);
-    settings_.stages = {{.kind = StageSettings::Kind::imitate, .episodes = 8},
-                        {.episodes = 16, .label_weight = 1, .search_evaluations = 20}};
+    settings_.stages = {
+        {.kind = StageSettings::Kind::imitate, .episodes = 8},
+        {.episodes = 16, .label_weight = 1, .search_evaluations = 20, .search_walks = 2}};
     settings_.episodes_per_problem = 4;
     settings_.lessons_per_problem = 2;
     settings_.check_every = 2;
@@ -125,6 +127,33 @@ TEST_F(TrainingRun, BeginsWithNoCheckpointOfAnotherFolder) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("model.safetensors"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(file("other")));
+}
+
+// What is in the folder when the lock is had counts, not what was there before.
+TEST_F(TrainingRun, GoesOnFromWhatAnotherRunHasLeftMeanwhile) {
+  ASSERT_TRUE(run("other", 2));
+  class Late : public Training {
+   public:
+    bool done() const override { return true; }
+    int64_t updates() const override { return 0; }
+    Result<std::optional<std::string>> advance(const Stop&,
+                                               const std::function<double()>&) override {
+      return std::optional<std::string>();
+    }
+    TensorFile model() const override { return {}; }
+    TensorFile checkpoint() const override { return {}; }
+  } late;
+  std::vector<std::string> updates;
+  const auto make = [&](const TensorFile& state, const std::string&) -> Result<Training*> {
+    const auto found = state.metadata.find("updates");
+    updates.push_back(found == state.metadata.end() ? "none" : found->second);
+    if (updates.size() == 1) std::filesystem::copy(file("other"), file("run"));
+    return &late;
+  };
+  const FolderRun wish{.folder = file("run"),
+                       .settings = settings_to_text(network_, settings_, {world_.get()})};
+  ASSERT_TRUE(train_in_folder(network_, "fresh", wish, make));
+  EXPECT_EQ(updates, (std::vector<std::string>{"none", "2"}));
 }
 
 TEST_F(TrainingRun, RefusesABrokenCheckpointAndLeavesItThere) {
@@ -224,7 +253,7 @@ TEST_F(TrainingRun, LearnsALabelOnEqualDevicesByHeart) {
   RunSettings run{.folder = file("run")};
   run.on_update = [&](const UpdateReport& report, double) {
     if (report.greedy_ratio) greedy = std::min(greedy, *report.greedy_ratio);
-    label = report.label_ratio;
+    label = report.label_ratio.value_or(9);
   };
   ASSERT_TRUE(train_in_folder(network_, "fresh", settings_, {world_.get()}, run));
   EXPECT_NEAR(greedy, label, 0.02);

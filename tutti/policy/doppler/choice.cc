@@ -5,6 +5,11 @@
 
 namespace tutti {
 
+bool are_numbers(const std::vector<float>& logits) {
+  return std::all_of(logits.begin(), logits.end(),
+                     [](float logit) { return std::isfinite(logit); });
+}
+
 size_t most_likely(const std::vector<float>& logits) {
   return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }

@@ -14,6 +14,9 @@ namespace tutti {
 // Stands for a logit of minus infinity; finite, so that differences are numbers.
 inline constexpr float kNoOdds = -1e9F;
 
+// Weights may be finite and what comes of them not.
+bool are_numbers(const std::vector<float>& logits);
+
 // The first of the largest.
 size_t most_likely(const std::vector<float>& logits);
 

@@ -72,6 +72,8 @@ struct Acting {
   // If given, becomes ops x devices: PLACE's logits when the op was placed; kNoOdds where it may
   // not go.
   std::vector<float>* place_logits = nullptr;
+  // If given: becomes true, and there is no plan, where a logit is no number.
+  bool* overflow = nullptr;
   Episode* record = nullptr;  // none: nothing is recorded
 };
 

@@ -1,5 +1,7 @@
 #include "tutti/policy/doppler/model.h"
 
+#include <fmt/format.h>
+
 #include "tutti/policy/doppler/published/actor.h"
 #include "tutti/policy/doppler/residual_actor.h"
 #include "tutti/policy/doppler/rivals/gdp_actor.h"
@@ -51,6 +53,10 @@ struct MakeActor {
 }  // namespace
 
 Result<DopplerModel> DopplerModel::load(const TensorFile& file, const std::string& path) {
+  if (file.metadata.contains(kAdamSteps)) {
+    return invalid_input(
+        fmt::format("{}: this is a checkpoint; take the model.safetensors beside it", path));
+  }
   const auto told = file.metadata.find("network");
   const std::string name = told == file.metadata.end() ? "" : told->second;
   const auto model_of = [](auto network) -> Result<DopplerModel> {

@@ -18,9 +18,13 @@
 
 namespace tutti {
 
+// In the metadata of a checkpoint, and of no model: the steps that the optimiser has done.
+inline constexpr const char* kAdamSteps = "adam_steps";
+
 class DopplerModel {
  public:
-  // Fails (invalid_input) unless the file is a whole model of a network there is.
+  // Fails (invalid_input) unless the file is a whole model of a network there is. A checkpoint is
+  // none: its network is the last one, not the best.
   static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
 
   // Keeps references to all of them, and to this model. Actors of all but the residual network

@@ -47,6 +47,7 @@ Result<Plan> plan_guarded(const DopplerModel& model, const Problem& problem, con
   // Plans that are timed without contention cannot be compared, and stay as they are.
   if (greedy && model.estimate() != Estimate::with_contention) return greedy;
   if (stop.now()) return greedy;
+  if (!greedy && greedy.error().kind == Error::Kind::invalid_input) return greedy;
   Result<Plan> rule = contention_eft(problem, {.stop = stop});
   if (!greedy) return rule ? std::move(rule) : std::move(greedy);
   if (!rule || greedy->planned_makespan <= rule->planned_makespan) return greedy;
@@ -57,9 +58,16 @@ Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem, co
   const ProblemFeatures features = problem_features(problem);
   const SceneFacts facts(problem);
   const auto actor = model.actor(problem, features, facts);
-  return plan_with_room(problem, stop, [&](double share) {
-    return actor->act({.mode = Acting::Mode::greedy, .memory_share = share, .stop = stop}, Rng(0));
+  bool overflow = false;
+  Result<Plan> plan = plan_with_room(problem, stop, [&](double share) {
+    return actor->act(
+        {.mode = Acting::Mode::greedy, .memory_share = share, .stop = stop, .overflow = &overflow},
+        Rng(0));
   });
+  if (!overflow) return plan;
+  return invalid_input(
+      "the model's weights are so large that its answers are no numbers; take another model, or "
+      "train it anew with lower rates");
 }
 
 Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem, const Stop& stop,
@@ -70,6 +78,7 @@ Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
   if (!coarse) return plan_op_by_op(model, problem, stop);  // sums beyond all limits
   const Result<Plan> coarse_plan = plan_op_by_op(model, coarse->problem(), stop);
   if (!coarse_plan && stop.now()) return out_of_time();
+  if (!coarse_plan && coarse_plan.error().kind == Error::Kind::invalid_input) return coarse_plan;
   if (!coarse_plan) return plan_op_by_op(model, problem, stop);
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
   return plan_with_room(problem, stop, [&](double share) {

@@ -19,7 +19,8 @@ namespace tutti {
 inline constexpr int32_t kMostOpByOp = 4000;
 
 // Op by op, or by clusters if the graph is large. All of these obey memory as plan_with_room does
-// (tight_memory.h), and fail (infeasible) if that finds no room.
+// (tight_memory.h), and fail (infeasible) if that finds no room; (invalid_input) if the model's
+// answers are no numbers.
 Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem,
                            const Stop& stop = {});
 
@@ -34,7 +35,7 @@ Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
 
 // The greedy plan, or that of contention-aware earliest finish if it is done sooner by the account
 // of both, which is the same. Where there is nothing to learn, networks are a little worse than the
-// rule they add to; so this is what is shipped.
+// rule they add to; so this is what is shipped. Fails (invalid_input) as above.
 Result<Plan> plan_guarded(const DopplerModel& model, const Problem& problem, const Stop& stop = {});
 
 class DopplerPlanner : public Planner {

@@ -1,4 +1,4 @@
-// Greedy plans of graphs that are placed by clusters.
+// Greedy plans: of graphs that are placed by clusters, and of models that are none.
 
 #include "tutti/policy/doppler/planner.h"
 
@@ -60,6 +60,32 @@ TEST(PlanGuarded, LeavesPlansAloneThatAreTimedWithoutContention) {
   const World world(must(make_layered({.ops = 80, .width = 8})), "p100-4");
   EXPECT_EQ(must(plan_guarded(model, *world.problem)).placement,
             must(plan_greedily(model, *world.problem)).placement);
+}
+
+// Every weight is a number, and what comes of them is none.
+TEST(PlanGreedily, RefusesAModelWhoseAnswersAreNoNumbers) {
+  const World world(must(make_layered({.ops = 30, .width = 5})), "p100-4");
+  std::vector<TensorFile> files = {ResidualNetwork::fresh({}, 1),
+                                   ResidualNetwork::fresh({.one_pass = true}, 1),
+                                   PublishedNetwork::fresh({.width = 16, .steps = 2}, 1),
+                                   PlacetoNetwork::fresh({}, 1), GdpNetwork::fresh({}, 1)};
+  for (TensorFile& file : files) {
+    ASSERT_TRUE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
+    for (auto& [name, tensor] : file.tensors) {
+      for (float& value : tensor.data) value = 1e30F;
+    }
+    const DopplerModel model = must(DopplerModel::load(file, "m"));
+    for (const auto& plan :
+         {plan_greedily(model, *world.problem), plan_guarded(model, *world.problem)}) {
+      ASSERT_FALSE(plan) << file.metadata.at("network");
+      EXPECT_EQ(plan.error().kind, Error::Kind::invalid_input);
+      EXPECT_NE(plan.error().message.find("no numbers"), std::string::npos);
+    }
+  }
+  TensorFile file = ResidualNetwork::fresh({}, 1);
+  file.tensors.at("select.rank").data[0] = 3e38F;  // SELECT alone
+  file.tensors.at("select.last.weight").data.assign(64, 3e38F);
+  EXPECT_FALSE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
 }
 
 TEST(PlanByClusters, IsTheSameInEveryRun) {

@@ -44,6 +44,7 @@ class ResidualActor::Run {
   std::optional<Plan> run() {
     const Graph& graph = problem_.graph;
     start_record();
+    if (overflows(actor_.encoding_.score)) return std::nullopt;
     for (const OpId op : graph.ops()) {
       for (const EdgeId edge : graph.edges(op)) missing_[op.index] += graph.edge_from(edge).valid();
       if (missing_[op.index] == 0) push(op);
@@ -56,6 +57,7 @@ class ResidualActor::Run {
       devices_.assign(devices.begin(), devices.end());
       if (acting_.record != nullptr) record_select(op);
       const DeviceId device = place(op);
+      if (overflows(logits_)) return std::nullopt;
       scene_.place(op, device);
       note(op, device);
       for (const ValueId value : graph.outputs(op)) {
@@ -78,6 +80,12 @@ class ResidualActor::Run {
       return a.score != b.score ? a.score < b.score : a.op > b.op;
     }
   };
+
+  bool overflows(const std::vector<float>& logits) const {
+    if (acting_.overflow == nullptr || are_numbers(logits)) return false;
+    *acting_.overflow = true;
+    return true;
+  }
 
   void push(OpId op) {
     const float score = actor_.encoding_.score[static_cast<size_t>(op.index)];

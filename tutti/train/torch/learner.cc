@@ -86,8 +86,9 @@ class TorchLearner : public Learner {
 
   // Policies that share no parameters learn side by side.
   std::vector<Wanted> ways_of(const StepOptions& options) const {
-    const Wanted all{.select = options.learn_select, .place = options.learn_place};
-    if (!module_->separable() || !all.select || !all.place) return {all};
+    if (!module_->separable() || !options.learn_select) {
+      return {{.select = options.learn_select, .place = true}};
+    }
     return {{.select = true, .place = false}, {.select = false, .place = true}};
   }
 

@@ -96,6 +96,7 @@ class PublishedActor::Run {
 
   bool decide_in_turn() {
     ask_select();
+    if (overflows()) return false;
     const size_t index = choose(select_.learned(), acting_.select_randomness, select_rng_,
                                 [&] { return first_of_plan(); });
     op_ = ready_[index];
@@ -104,6 +105,7 @@ class PublishedActor::Run {
     if (devices.empty()) return false;
     devices_.assign(devices.begin(), devices.end());
     ask_place();
+    if (overflows()) return false;
     for (size_t i = 0; i < devices_.size(); ++i) keep_logit(devices_[i], logits_[i]);
     const size_t chosen = choose(place_.learned(), acting_.place_randomness, place_rng_,
                                  [&] { return device_of_plan(); });
@@ -114,7 +116,7 @@ class PublishedActor::Run {
 
   bool decide_at_once() {
     ask_both();
-    if (pairs_.empty()) return false;
+    if (pairs_.empty() || overflows()) return false;
     const size_t chosen = choose(true, acting_.select_randomness, select_rng_, [&] {
       op_ = ready_[first_of_plan()];
       const Pair wanted{op_, acting_.plan->placement[static_cast<size_t>(op_.index)]};
@@ -129,6 +131,12 @@ class PublishedActor::Run {
       if (pairs_[i].op == op_) keep_logit(pairs_[i].device, logits_[i]);
     }
     if (acting_.record != nullptr) record_both();
+    return true;
+  }
+
+  bool overflows() const {
+    if (acting_.overflow == nullptr || are_numbers(logits_)) return false;
+    *acting_.overflow = true;
     return true;
   }
 

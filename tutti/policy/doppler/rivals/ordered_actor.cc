@@ -38,6 +38,10 @@ class Run {
       if (devices.empty()) return std::nullopt;
       devices_.assign(devices.begin(), devices.end());
       ask();
+      if (acting_.overflow != nullptr && !are_numbers(logits_)) {
+        *acting_.overflow = true;
+        return std::nullopt;
+      }
       if (acting_.place_logits != nullptr) keep_logits();
       const size_t chosen = choose();
       if (acting_.record != nullptr) record(chosen);
