@@ -81,6 +81,10 @@ Result<Trace> LocalRuntime::run_online(const Problem& problem, Policy& policy) {
   return engine_->finish(engine_->run_.begin_online(problem, policy, engine_->options_));
 }
 
+Result<Trace> LocalRuntime::run_online(const Problem& problem, Policy& policy, OnlineWatch& watch) {
+  return engine_->finish(engine_->run_.begin_online(problem, policy, engine_->options_, &watch));
+}
+
 const Trace& LocalRuntime::partial_trace() const {
   return engine_->run_.trace();
 }

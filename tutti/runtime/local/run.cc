@@ -84,7 +84,9 @@ void Run::started(Worker& me, OpId op, int64_t when) {
   const Duration mean = problem_->costs.run_time(op, me.device);
   online_.backlog[static_cast<size_t>(me.device.index)] -= mean;
   online_.running[static_cast<size_t>(me.device.index)].push_back(op);
-  online_.finish[static_cast<size_t>(op.index)] = time_of(clock_.now()) + mean;
+  const Duration now = time_of(clock_.now());
+  online_.finish[static_cast<size_t>(op.index)] = now + mean;
+  if (watch_ != nullptr) watch_->started(op, now);
 }
 
 void Run::gather_blocks(Worker& me, OpId op) {

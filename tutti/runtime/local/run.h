@@ -64,7 +64,9 @@ class Run {
   // A run begins. Fails with a sentence, and nothing has begun, if an op has no code, the plan is
   // not one of this problem, or inputs do not fit. `options` must stay until end.
   Result<void> begin(const Problem& problem, const Plan& plan, const LocalOptions& options);
-  Result<void> begin_online(const Problem& problem, Policy& policy, const LocalOptions& options);
+  // `watch` may be null.
+  Result<void> begin_online(const Problem& problem, Policy& policy, const LocalOptions& options,
+                            OnlineWatch* watch = nullptr);
   // Gives back what a run took that did not begin.
   void forget() {
     release_copies(/*but_results=*/false);
@@ -114,6 +116,7 @@ class Run {
   Result<void> lay_out_copies();
   Result<void> lay_out(ValueId value);
   void lay_out_first(ValueId value);
+  void lay_out_everywhere(ValueId value);
   Result<void> check_way(MemoryId from, MemoryId to);
   Result<void> fill_inputs();
   Result<void> fill_input(ValueId value);
@@ -161,6 +164,8 @@ class Run {
   bool bring(ValueId value, MemoryId memory);
   void begin_decisions() TUTTI_THREAD_ATTRIBUTE(requires_capability(deciding_));
   void queue_in_turn(OpId op);
+  // Asks the policy when its own time has come, as long as there is one.
+  void keep_time();
 
   // run_end.cc
   void release_copies(bool but_results);
@@ -196,6 +201,7 @@ class Run {
   const Problem* problem_ = nullptr;
   const LocalOptions* options_ = nullptr;
   Policy* policy_ = nullptr;  // null: a plan's
+  OnlineWatch* watch_ = nullptr;
   std::vector<Worker*> workers_in_use_;
   bool stoppable_ = false;
   bool weightless_ = false;  // no value has bytes, no op transient ones, and all is in one memory

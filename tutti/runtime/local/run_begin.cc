@@ -60,6 +60,7 @@ Run::~Run() {
 Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options) {
   release_copies(/*but_results=*/false);
   copies_.end();
+  watch_ = nullptr;
   trace_ = {};
   trace_.runtime = options.files ? "local/files" : options.staged ? "local" : "local/direct";
   trace_.graph_fingerprint = problem.graph.fingerprint();
@@ -288,7 +289,8 @@ Result<void> Run::lay_out_copies() {
   const Graph& graph = problem_->graph;
   find_kept();
   const int64_t others = int64_t{graph.value_count()} * (machine_.memory_count() - 1);
-  const auto further = static_cast<int32_t>(std::min<int64_t>(others, graph.edge_count()));
+  const auto further = static_cast<int32_t>(
+      watch_ != nullptr ? others : std::min<int64_t>(others, graph.edge_count()));
   // A plan in one memory needs none; online, inputs that are everywhere wait in the host's memory.
   const bool none = one_memory_ && policy_ == nullptr;
   copies_.begin(graph.value_count(), none ? 0 : further);
@@ -296,6 +298,7 @@ Result<void> Run::lay_out_copies() {
   for (const ValueId value : graph.values()) {
     if (policy_ != nullptr) {
       lay_out_first(value);
+      if (watch_ != nullptr && !one_memory_) lay_out_everywhere(value);
     } else if (Result<void> laid_out = lay_out(value); !laid_out) {
       return laid_out;
     }
@@ -315,6 +318,23 @@ void Run::lay_out_first(ValueId value) {
   const bool weight = input && uses > 0 && graph.is_weight(value);
   if (kept_[static_cast<size_t>(value.index)] != 0 || weight) ++uses;
   first.uses.store(uses, std::memory_order_relaxed);
+}
+
+// Where jobs arrive, nobody should have to wait for what is everywhere. Held until the last reader
+// is placed, as are copies that are brought.
+void Run::lay_out_everywhere(ValueId value) {
+  const bool input = !problem_->graph.producer(value).valid();
+  if (!input || problem_->home(value).valid() || problem_->graph.consumers(value).empty()) return;
+  for (int32_t i = 0; i < machine_.memory_count(); ++i) {
+    const MemoryId memory{i};
+    const bool used = std::find(memory_of_device_.begin(), memory_of_device_.end(), memory) !=
+                      memory_of_device_.end();
+    if (!used || memory == copies_.first(value).memory) continue;
+    const int32_t copy = copies_.add(value, memory);
+    transfers_[copy - copies_.values()] = {};
+    copies_[copy].uses.store(1, std::memory_order_relaxed);
+    copies_[copy].state = Copy::State::present;
+  }
 }
 
 Result<void> Run::lay_out(ValueId value) {

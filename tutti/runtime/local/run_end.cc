@@ -16,12 +16,14 @@ int64_t Run::ended() const {
 }
 
 Result<void> Run::end() {
+  if (watch_ != nullptr) keep_time();
   std::function<void()> look;
   if (options_->progress) {
     look = [this] { options_->progress(ended(), problem_->graph.size()); };
   }
   std::optional<Error> error = crew_.wait(look);
-  clock_.calibrate();
+  // Who was told times during the run goes on with the same ones.
+  if (watch_ == nullptr) clock_.calibrate();
   if (!error && ended() < problem_->graph.size()) error = explain_standstill();
   record(trace_);
   release_copies(/*but_results=*/!error);

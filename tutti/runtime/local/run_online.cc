@@ -11,8 +11,8 @@
 
 namespace tutti {
 
-Result<void> Run::begin_online(const Problem& problem, Policy& policy,
-                               const LocalOptions& options) {
+Result<void> Run::begin_online(const Problem& problem, Policy& policy, const LocalOptions& options,
+                               OnlineWatch* watch) {
   policy_ = nullptr;
   if (Result<void> begun = begin_any(problem, options); !begun) return begun;
   if (options.bulk_synchronous) {
@@ -25,6 +25,7 @@ Result<void> Run::begin_online(const Problem& problem, Policy& policy,
     }
   }
   policy_ = &policy;
+  watch_ = watch;
   placement_.assign(static_cast<size_t>(graph.size()), DeviceId{});
   device_of_ = placement_.data();
   op_of_turn_.assign(static_cast<size_t>(graph.size()), -1);
@@ -38,6 +39,7 @@ Result<void> Run::begin_online(const Problem& problem, Policy& policy,
     if (Result<void> filled = fill_inputs(); !filled) return filled;
   }
   start(graph.size() == 0 ? std::vector<int>(slots.size(), 0) : slots);
+  if (watch_ != nullptr) crew_.join();  // the thread that keeps time
   const MutexLock lock(deciding_);
   begin_decisions();
   return {};
@@ -63,6 +65,7 @@ void Run::begin_decisions() {
 
 void Run::decide() {
   const LocalState state(*this, online_);
+  if (watch_ != nullptr) watch_->asked(time_of(clock_.now()));
   if (online_.paused) {
     online_.pauses.push_back({.start = *online_.paused, .finish = Duration(clock_.now())});
     online_.paused.reset();
@@ -71,6 +74,8 @@ void Run::decide() {
     const std::optional<OpId> op = policy_->select->select(state);
     if (!op) {
       online_.paused = Duration(clock_.now());  // until something happens
+      const std::optional<Error> error = watch_ != nullptr ? watch_->error() : std::nullopt;
+      if (error) crew_.fail(*error);
       return;
     }
     if (state.devices_for(*op).empty()) {
@@ -176,7 +181,9 @@ void Run::complete_online(Worker& me, OpId op) {
   const MutexLock lock(deciding_);
   if (!weightless_) give_back(me, op);
   std::erase(online_.running[static_cast<size_t>(me.device.index)], op);
-  online_.finish[static_cast<size_t>(op.index)] = time_of(clock_.now());
+  const Duration now = time_of(clock_.now());
+  online_.finish[static_cast<size_t>(op.index)] = now;
+  if (watch_ != nullptr) watch_->finished(op, now);
   for (const ValueId value : graph.outputs(op)) {
     for (const EdgeId edge : graph.consumers(value)) {
       const OpId reader = graph.edge_to(edge);
@@ -193,6 +200,7 @@ void Run::arrived_online(int32_t index) {
   const MutexLock lock(deciding_);
   Copy& copy = copies_[index];
   copy.state = Copy::State::present;
+  if (watch_ != nullptr) watch_->arrived(copy.value, copy.memory, time_of(clock_.now()));
   for (const EdgeId edge : graph.consumers(copy.value)) {
     const OpId reader = graph.edge_to(edge);
     if (!device_of_[reader.index].valid() || memory_of(reader) != copy.memory) continue;
@@ -200,6 +208,32 @@ void Run::arrived_online(int32_t index) {
   }
   drop(copy.value.index);
   if (!online_.undecided.empty()) decide();
+}
+
+// On the thread that asked for the run, which takes part in it meanwhile: a run in which nothing
+// happens until the next time does not stand still.
+void Run::keep_time() {
+  constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);  // at who wants it to end
+  for (bool over = crew_.over(); !over;) {
+    Duration left{0};
+    {
+      const MutexLock lock(deciding_);
+      const Duration next = watch_->next_time();
+      if (next == kNever) break;
+      left = next - time_of(clock_.now());
+      if (left <= Duration(0)) decide();
+    }
+    if (left > Duration(0)) {
+      over = crew_.wait_until(std::chrono::steady_clock::now() + std::min(left, kBetweenLooks));
+    }
+    if (stop_asked()) {
+      crew_.fail(
+          failed(fmt::format("cancelled after {} of {} ops", ended(), problem_->graph.size())));
+    }
+    if (options_->progress) options_->progress(ended(), problem_->graph.size());
+    over = over || crew_.over();
+  }
+  crew_.leave(/*awake=*/true);
 }
 
 }  // namespace tutti

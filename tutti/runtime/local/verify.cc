@@ -27,9 +27,7 @@ double difference(const Tensor& got, const Tensor& wanted) {
 
 }  // namespace
 
-Result<Verified> verify(
-    const Graph& graph, uint64_t seed,
-    const std::function<Result<std::vector<std::byte>>(ValueId value)>& result) {
+Result<std::vector<Tensor>> reference_values(const Graph& graph, uint64_t seed) {
   std::vector<Tensor> values(static_cast<size_t>(graph.value_count()));
   for (const ValueId value : graph.values()) {
     if (graph.producer(value).valid()) continue;
@@ -39,15 +37,27 @@ Result<Verified> verify(
     }
     values[static_cast<size_t>(value.index)] = input_tensor(graph, value, seed);
   }
-  const Result<std::vector<Tensor>> reference = evaluate(graph, std::move(values));
+  return evaluate(graph, std::move(values));
+}
+
+Result<Verified> verify(
+    const Graph& graph, uint64_t seed,
+    const std::function<Result<std::vector<std::byte>>(ValueId value)>& result) {
+  const Result<std::vector<Tensor>> reference = reference_values(graph, seed);
   if (!reference) return reference.error();
+  return verify_against(graph, *reference, result);
+}
+
+Result<Verified> verify_against(
+    const Graph& graph, const std::vector<Tensor>& reference,
+    const std::function<Result<std::vector<std::byte>>(ValueId value)>& result) {
   Verified verified;
   double worst_share = -1;  // of what is allowed
   for (const ValueId value : graph.values()) {
     if (!graph.producer(value).valid() || !graph.consumers(value).empty()) continue;
     const Result<std::vector<std::byte>> bytes = result(value);
     if (!bytes) return bytes.error();
-    const Tensor& wanted = (*reference)[static_cast<size_t>(value.index)];
+    const Tensor& wanted = reference[static_cast<size_t>(value.index)];
     const auto needed =
         wanted.data.size() *
         static_cast<size_t>(std::max(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tutti/graph/graph.h"
+#include "tutti/kernels/tensor.h"
 
 namespace tutti {
 
@@ -27,6 +28,13 @@ struct Verified {
 // Fails (invalid_input) if an op has no reference, or a value no shape.
 Result<Verified> verify(const Graph& graph, uint64_t seed,
                         const std::function<Result<std::vector<std::byte>>(ValueId value)>& result);
+
+// The two halves of that, for who has several runs of one graph: the value of each value, and the
+// comparison with it.
+Result<std::vector<Tensor>> reference_values(const Graph& graph, uint64_t seed);
+Result<Verified> verify_against(
+    const Graph& graph, const std::vector<Tensor>& reference,
+    const std::function<Result<std::vector<std::byte>>(ValueId value)>& result);
 
 }  // namespace tutti
 

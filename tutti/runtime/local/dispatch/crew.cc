@@ -1,7 +1,5 @@
 #include "tutti/runtime/local/dispatch/crew.h"
 
-#include <chrono>
-
 namespace tutti {
 
 void Crew::begin(int threads, std::function<bool()> quiet, std::function<void()> ended) {
@@ -23,6 +21,7 @@ void Crew::join() {
 void Crew::end() {
   if (over_.exchange(true)) return;
   ended_();
+  changed_.notify_all();
 }
 
 void Crew::one_less_awake() {
@@ -44,7 +43,7 @@ void Crew::wake() {
 void Crew::leave(bool awake) {
   const MutexLock lock(mutex_);
   if (awake) one_less_awake();
-  if (--present_ == 0) all_left_.notify_all();
+  if (--present_ == 0) changed_.notify_all();
 }
 
 void Crew::fail(Error error) {
@@ -54,13 +53,19 @@ void Crew::fail(Error error) {
   end();
 }
 
+bool Crew::wait_until(std::chrono::steady_clock::time_point time) {
+  const MutexLock lock(mutex_);
+  while (!over() && std::chrono::steady_clock::now() < time) changed_.wait_until(mutex_, time);
+  return over();
+}
+
 std::optional<Error> Crew::wait(const std::function<void()>& look) {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
   for (;;) {
     {
       const MutexLock lock(mutex_);
-      if (present_ > 0 && look) all_left_.wait_for(mutex_, kBetweenLooks);
-      while (present_ > 0 && !look) all_left_.wait(mutex_);
+      if (present_ > 0 && look) changed_.wait_for(mutex_, kBetweenLooks);
+      while (present_ > 0 && !look) changed_.wait(mutex_);
       if (present_ == 0) return error_;
     }
     look();

@@ -1,0 +1,173 @@
+#include "tutti/runtime/arriving/real_cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tutti/base/check.h"
+#include "tutti/graph/joined.h"
+#include "tutti/kernels/inputs.h"
+#include "tutti/runtime/arriving/job_policy.h"
+#include "tutti/trace/check.h"
+
+namespace tutti {
+namespace {
+
+Result<void> check_contexts(const Machine& machine) {
+  for (const DeviceId device : machine.devices()) {
+    if (machine.device(device).contexts == 0) continue;
+    return invalid_input(
+        fmt::format("device '{}' has contexts to configure, which nothing on this host has; run "
+                    "the jobs in simulation, or leave the device out of the machine",
+                    machine.device(device).name));
+  }
+  return {};
+}
+
+Result<void> check_job(const Job& job) {
+  if (job.graph().size() == 0) {
+    return invalid_input(fmt::format("job '{}' has no ops to run", job.name()));
+  }
+  if (job.problem().colocation_group_count() > 0) {
+    return invalid_input(
+        fmt::format("job '{}' has ops that must share a device, which dispatchers do not know of; "
+                    "leave 'colocate' out",
+                    job.name()));
+  }
+  return check_dtypes(job.graph());
+}
+
+}  // namespace
+
+struct RealCluster::Loaded {
+  std::vector<Arrival> arrivals;
+  Joined joined;
+  std::unique_ptr<const Costs> costs;
+  std::unique_ptr<const Problem> problem;
+};
+
+RealCluster::RealCluster(const Cluster& cluster, RealClusterOptions options,
+                         std::unique_ptr<LocalRuntime> runtime)
+    : cluster_(cluster), options_(std::move(options)), runtime_(std::move(runtime)) {}
+
+RealCluster::~RealCluster() = default;
+
+Result<std::unique_ptr<RealCluster>> RealCluster::open(const Cluster& cluster, OpTable ops,
+                                                       RealClusterOptions options) {
+  Result<std::unique_ptr<Hardware>> hardware = bind_hardware(cluster.machine());
+  if (!hardware) return hardware.error();
+  return open(cluster, std::move(ops), std::move(options), std::move(*hardware));
+}
+
+Result<std::unique_ptr<RealCluster>> RealCluster::open(const Cluster& cluster, OpTable ops,
+                                                       RealClusterOptions options,
+                                                       std::unique_ptr<Hardware> hardware) {
+  if (Result<void> good = check_contexts(cluster.machine()); !good) return good.error();
+  auto runtime = LocalRuntime::open(cluster.machine(), std::move(ops), std::move(hardware));
+  if (!runtime) return runtime.error();
+  return std::unique_ptr<RealCluster>(
+      new RealCluster(cluster, std::move(options), std::move(*runtime)));
+}
+
+std::string RealCluster::note() const {
+  return runtime_->note();
+}
+
+Result<void> RealCluster::load(std::vector<Arrival> arrivals) {
+  TUTTI_CHECK(std::is_sorted(arrivals.begin(), arrivals.end(),
+                             [](const Arrival& a, const Arrival& b) { return a.time < b.time; }));
+  std::vector<const Graph*> parts;
+  for (const Arrival& arrival : arrivals) {
+    if (Result<void> good = check_job(*arrival.job); !good) return good;
+    parts.push_back(&arrival.job->graph());
+  }
+  Result<Joined> joined = join_graphs("jobs", parts);
+  if (!joined) return joined.error();
+  auto loaded = std::make_unique<Loaded>();
+  loaded->arrivals = std::move(arrivals);
+  loaded->joined = std::move(*joined);
+  const Graph& graph = loaded->joined.graph;
+  Result<Costs> costs = Costs::build(graph, cluster_.machine(), cluster_.costs());
+  if (!costs) return costs.error();
+  loaded->costs = std::make_unique<const Costs>(std::move(*costs));
+  Result<Problem> problem = Problem::make(graph, cluster_.machine(), *loaded->costs);
+  if (!problem) return problem.error();
+  loaded->problem = std::make_unique<const Problem>(std::move(*problem));
+  loaded_ = std::move(loaded);
+  LocalOptions local;
+  local.keep_inputs = true;
+  local.stop = options_.stop;
+  local.progress = options_.progress;
+  local.input = [this](ValueId value, const Block& block) {
+    const Joined::Place& place = loaded_->joined.value_places[static_cast<size_t>(value.index)];
+    const Job& job = *loaded_->arrivals[static_cast<size_t>(place.part)].job;
+    if (can_fill(block.dtype)) {
+      fill_input(job.graph(), ValueId{place.index}, options_.input_seed, block);
+    }
+  };
+  runtime_->set_options(std::move(local));
+  return {};
+}
+
+Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
+  TUTTI_CHECK(loaded_ != nullptr);
+  JobPolicy jobs(cluster_, loaded_->joined, loaded_->arrivals, dispatcher, options_.counters,
+                 options_.feed);
+  dispatcher.begin(cluster_, seed);
+  Policy policy = jobs.policy();
+  Result<Trace> trace = [&] {
+    const Stranger stranger(options_.unknown_load, seed);
+    return runtime_->run_online(*loaded_->problem, policy, jobs);
+  }();
+  if (!trace) return trace.error();
+  const auto faults = check_trace(*loaded_->problem, *trace, rules_for(*trace, nullptr));
+  if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
+  RealClusterRun made{.run = jobs.run(), .decision_times = jobs.decision_times()};
+  for (JobRecord& record : made.run.jobs) {
+    record.trace.runtime = trace->runtime;
+    record.trace.graph_fingerprint = record.job->graph().fingerprint();
+    record.trace.machine_fingerprint = cluster_.machine().fingerprint();
+    record.trace.seed = seed;
+    record.trace.makespan = record.finish;
+  }
+  for (OpSpan span : trace->ops) {
+    const auto& place = loaded_->joined.op_places[static_cast<size_t>(span.op.index)];
+    span.op = OpId{place.index};
+    made.run.jobs[static_cast<size_t>(place.part)].trace.ops.push_back(span);
+  }
+  for (TransferSpan span : trace->transfers) {
+    const auto& place = loaded_->joined.value_places[static_cast<size_t>(span.value.index)];
+    span.value = ValueId{place.index};
+    made.run.jobs[static_cast<size_t>(place.part)].trace.transfers.push_back(span);
+  }
+  return made;
+}
+
+Result<Verified> RealCluster::verify_last() const {
+  TUTTI_CHECK(loaded_ != nullptr);
+  std::map<const Job*, std::vector<Tensor>> references;
+  Verified all;
+  for (size_t i = 0; i < loaded_->arrivals.size(); ++i) {
+    const Job& job = *loaded_->arrivals[i].job;
+    if (!references.contains(&job)) {
+      auto reference = reference_values(job.graph(), options_.input_seed);
+      if (!reference) return reference.error();
+      references.emplace(&job, std::move(*reference));
+    }
+    const auto one = verify_against(job.graph(), references.at(&job), [&](ValueId value) {
+      return runtime_->result(loaded_->joined.value(static_cast<int32_t>(i), value));
+    });
+    if (!one) return one.error();
+    all.values += one->values;
+    all.good = all.good && one->good;
+    if (!all.worst_value.empty() && one->worst / one->allowed <= all.worst / all.allowed) continue;
+    all.worst = one->worst;
+    all.allowed = one->allowed;
+    all.worst_value = fmt::format("{} of job {}", one->worst_value, i);
+  }
+  return all;
+}
+
+}  // namespace tutti

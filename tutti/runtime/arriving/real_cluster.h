@@ -1,0 +1,84 @@
+// Jobs that arrive on real devices: what runtime/cluster simulates, done by the local engine on
+// this host's cores and GPUs, with a dispatcher that sees real counters. Arrivals are those of a
+// wall clock.
+//
+//   auto real = RealCluster::open(cluster, OpTable::standard(), options);
+//   (*real)->load(arrivals);
+//   const Result<RealClusterRun> run = (*real)->run(dispatcher, seed);
+//
+// Runs of the same arrivals can be repeated with other dispatchers; inputs stay where they are.
+
+#ifndef TUTTI_RUNTIME_ARRIVING_REAL_CLUSTER_H_
+#define TUTTI_RUNTIME_ARRIVING_REAL_CLUSTER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tutti/runtime/arriving/stranger.h"
+#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/local/local.h"
+#include "tutti/runtime/local/verify.h"
+#include "tutti/telemetry/counter_feed.h"
+
+namespace tutti {
+
+struct RealClusterOptions {
+  // What dispatchers are told, as usual_counters lists it for a machine; of those that neither the
+  // feed nor the run itself can tell, readings have a count of 0.
+  std::vector<Counter> counters{};
+  const CounterFeed* feed = nullptr;
+  StrangerSpec unknown_load{};
+  uint64_t input_seed = 1;  // of the numbers that jobs compute with
+  Stop stop{};
+  std::function<void(int64_t ended, int64_t ops)> progress{};  // called now and then
+};
+
+struct RealClusterRun {
+  ClusterRun run;
+  std::vector<Duration> decision_times;  // what each decision took
+};
+
+class RealCluster {
+ public:
+  // Binds the cluster's machine to this host. Fails (invalid_input) with a sentence if it has not
+  // what the machine asks for, or if that has contexts to configure. The cluster must outlive it.
+  static Result<std::unique_ptr<RealCluster>> open(const Cluster& cluster, OpTable ops,
+                                                   RealClusterOptions options);
+  // The same on other hardware.
+  static Result<std::unique_ptr<RealCluster>> open(const Cluster& cluster, OpTable ops,
+                                                   RealClusterOptions options,
+                                                   std::unique_ptr<Hardware> hardware);
+  ~RealCluster();
+
+  // What a person should know of how devices were bound, in one sentence; empty: nothing.
+  std::string note() const;
+
+  // The jobs of the next runs, by rising time. Fails (invalid_input) with a sentence if a job has
+  // no ops, no code for an op, or ops that must share a device.
+  Result<void> load(std::vector<Arrival> arrivals);
+
+  // The seed is the dispatcher's and the unknown load's. Fails with a sentence if the dispatcher
+  // answers what check_action does not allow, as LocalRuntime::run_online does, and if what
+  // happened does not pass the check of traces. Requires that jobs were loaded.
+  Result<RealClusterRun> run(Dispatcher& dispatcher, uint64_t seed);
+
+  // Whether every job of the last run came to what the float64 reference comes to; the worst of
+  // all. Slow: each distinct job is evaluated once.
+  Result<Verified> verify_last() const;
+
+ private:
+  struct Loaded;
+  RealCluster(const Cluster& cluster, RealClusterOptions options,
+              std::unique_ptr<LocalRuntime> runtime);
+
+  const Cluster& cluster_;
+  RealClusterOptions options_;
+  std::unique_ptr<LocalRuntime> runtime_;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_ARRIVING_REAL_CLUSTER_H_

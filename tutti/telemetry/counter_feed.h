@@ -1,0 +1,50 @@
+// A CounterFeed reads sources again and again in the background, each in a thread of its own, so
+// that a slow one (NVML takes 20 ms for PCIe traffic) holds up no other. Whoever decides asks for
+// what the last readings of each counter said, at any time and as often as they like: decisions
+// come more often than readings do.
+//
+// Any thread may ask; nobody waits for a source that is being read.
+
+#ifndef TUTTI_TELEMETRY_COUNTER_FEED_H_
+#define TUTTI_TELEMETRY_COUNTER_FEED_H_
+
+#include <memory>
+#include <vector>
+
+#include "tutti/base/time.h"
+#include "tutti/telemetry/source.h"
+
+namespace tutti {
+
+struct FeedOptions {
+  Duration interval{5'000'000};  // between two readings of a source
+  int window = 8;                // readings of a counter that count, the last ones
+};
+
+class CounterFeed {
+ public:
+  // Begins to read.
+  CounterFeed(std::vector<std::unique_ptr<CounterSource>> sources, FeedOptions options);
+  // Waits until the readings that are under way have ended.
+  ~CounterFeed();
+
+  // Those of all sources, one source after another.
+  const std::vector<Counter>& counters() const { return counters_; }
+
+  // What the last readings of each counter say. One that had nothing to say, for as long as the
+  // window is, has a count of 0.
+  void last(std::vector<CounterReading>& readings) const;
+
+  // How often all sources together have been read.
+  int64_t reads() const;
+
+ private:
+  class Reader;
+
+  std::vector<Counter> counters_;
+  std::vector<std::unique_ptr<Reader>> readers_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_TELEMETRY_COUNTER_FEED_H_
