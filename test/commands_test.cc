@@ -271,6 +271,13 @@ TEST_F(Commands, CalibrateAndValidateSayWhatIsWrongInOneSentence) {
       {learn({path("absent.json")}), "absent.json"},
       {learn({graph, "--state", "-"}), "--state needs"},
       {learn({graph, "--budget", "soon"}), "must be a time"},
+      {learn({graph, "--machine-output", path("./costs.toml")}), "a file of its own"},
+      {learn({graph, "--state", costs}), "a file of its own"},
+      {learn({graph, "--machine-output", path("no/m.toml")}), "no/m.toml: cannot be written"},
+      {run({"validate", graph, "-m", "this-host:1x1", "-o", path("no/v.json")}),
+       "no/v.json: cannot be written"},
+      {run({"run", graph, "-m", "this-host:1x1", "--trace", path("no/t.json")}),
+       "no/t.json: cannot be written"},
       {run({"validate", graph, "--update-costs"}), "--update-costs needs"},
       {run({"validate", graph, "-m", "p100-4", "--costs", path("absent.toml")}), "absent.toml"},
   };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "test/support/cli.h"
+#include "tutti/kernels/cpu/blas.h"
 
 namespace tutti {
 namespace {
@@ -156,6 +157,49 @@ TEST_F(Train, SaysWhereItStands) {
   const Ran again = train(wish);
   EXPECT_EQ(again.exit_code, 0) << again.err;
   expect_one_sentence(again, "nothing was left to learn: 4 of 4 episodes");
+}
+
+// Learning on the real machine, and its control.
+class RealStage : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    if (const auto opened = cpu::Blas::open(); !opened) GTEST_SKIP() << opened.error().message;
+    const Ran made = run({"graph", "make", "chainmm", "--size", "16", "--split", "2,1,1",
+                          "--devices", "2", "-o", path("graph.json")});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+  Ran learn(const std::string& folder, std::vector<std::string> more) const {
+    more.insert(more.begin(),
+                {"train", "doppler", path("graph.json"), "-m", "this-host:2x1", "--stage", "real",
+                 "--from", "general", "--threads", "1", "--margin", "1000", "-o", path(folder)});
+    return run(more);
+  }
+  std::string log(const std::string& folder) const {
+    return read_text(path(folder + "/log.jsonl"));
+  }
+};
+
+TEST_F(RealStage, TheControlGoesOnWhereItWasAndNobodyElseDoes) {
+  const Ran first = learn("control", {"--search-alone", "--runs", "2"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const std::string lines = log("control");
+  EXPECT_TRUE(lines.starts_with("{\"round\":0")) << lines;
+  const std::string plan = read_text(path("control/plan.json"));
+  EXPECT_NE(plan.find("search and races"), std::string::npos);
+  const Ran idle = learn("control", {"--search-alone", "--runs", "1"});
+  ASSERT_EQ(idle.exit_code, 0) << idle.err;
+  EXPECT_NE(idle.err.find("nothing was run: "), std::string::npos) << idle.err;
+  EXPECT_EQ(idle.err.find(" 0 ns"), std::string::npos) << idle.err;
+  EXPECT_EQ(log("control"), lines);
+  const Ran other = learn("control", {"--runs", "4"});
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  expect_one_sentence(other, "begun with --search-alone");
+  EXPECT_EQ(read_text(path("control/plan.json")), plan);
+  const Ran second = learn("control", {"--search-alone", "--runs", "4"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_TRUE(log("control").starts_with(lines)) << log("control");
+  EXPECT_EQ(second.err.find("round 1:"), std::string::npos) << second.err;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tools/real_runtime.h"
 #include "tools/search_options.h"
 #include "tools/table.h"
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/calibrate/calibrate.h"
@@ -28,6 +29,7 @@ namespace {
 
 constexpr int kWholeGraphs = 4;     // random placements of each graph that are run
 constexpr double kForPlans = 0.35;  // of the budget
+constexpr std::chrono::seconds kBetweenSaves{2};
 
 struct CalibrateArguments {
   std::vector<std::string> graphs;
@@ -64,7 +66,7 @@ Result<CalibrationState> load_state(const std::string& path, const Machine& mach
         "--state needs the name of a file: a state is read and replaced, and - can only be "
         "written");
   }
-  if (const Result<Output> probe = Output::open(path); !probe) return probe.error();
+  if (const Result<void> probe = probe_output(path); !probe) return probe.error();
   if (!std::filesystem::exists(path)) return state;
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
@@ -77,6 +79,27 @@ Result<CalibrationState> load_state(const std::string& path, const Machine& mach
   }
   return read;
 }
+
+// Saves the state now and then, so that whoever is killed loses little.
+class StateKeeper {
+ public:
+  explicit StateKeeper(std::string path) : path_(std::move(path)) {}
+
+  Result<void> save_if_due(const CalibrationState& state) {
+    if (path_.empty() || Stop::Clock::now() - saved_ < kBetweenSaves) return {};
+    return save(state);
+  }
+  Result<void> save(const CalibrationState& state) {
+    if (path_.empty()) return {};
+    Result<void> written = write_file(path_, calibration_to_json(state));
+    saved_ = Stop::Clock::now();
+    return written;
+  }
+
+ private:
+  std::string path_;
+  Stop::Clock::time_point saved_ = Stop::Clock::now();
+};
 
 // The trace is of one of the graphs; which, its fingerprint says.
 Result<void> learn_from(const std::string& path, const Graphs& graphs, const Machine& machine,
@@ -179,7 +202,7 @@ Result<void> run_plans(const CalibrateArguments& arguments, const Machine& machi
 }
 
 Result<void> measure(const CalibrateArguments& arguments, const Machine& machine,
-                     const Graphs& graphs, CalibrationState& state) {
+                     const Graphs& graphs, StateKeeper& keeper, CalibrationState& state) {
   Stop stop = stop_on_interrupt();
   Stop before_plans = stop;
   const bool has_plans = !graphs.empty() && arguments.plans > 0;
@@ -214,6 +237,10 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   options.progress = [&](int64_t run, const Experiment& experiment) {
     show_progress(run, experiments->size(), experiment);
   };
+  options.keep = [&](int64_t runs) {
+    state.runs = runs;
+    return keeper.save_if_due(state);
+  };
   const Result<Calibrated> done =
       calibrate(machine, *experiments, can_run, **runtime, state.knowledge, options);
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
@@ -230,6 +257,8 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   }
   state.runs = done->runs;
   if (!has_plans || state.knowledge.empty()) return {};
+  // Plans change the factors alone, in the end: until then this is all there is.
+  if (Result<void> saved = keeper.save(state); !saved) return saved;
   return run_plans(arguments, machine, graphs, **runtime, stop, state.knowledge);
 }
 
@@ -238,12 +267,9 @@ std::string in_notation_of(const std::string& path, const std::string& toml,
   return path.ends_with(".json") ? json : toml;
 }
 
-Result<void> save(const CalibrateArguments& arguments, const Machine& machine,
+Result<void> save(const CalibrateArguments& arguments, const Machine& machine, StateKeeper& keeper,
                   const CalibrationState& state, const CostSpec& costs) {
-  if (!arguments.state.empty()) {
-    Result<void> written = write_file(arguments.state, calibration_to_json(state));
-    if (!written) return written;
-  }
+  if (Result<void> kept = keeper.save(state); !kept) return kept;
   if (!arguments.machine_output.empty()) {
     const Result<Machine> measured = Machine::build(state.knowledge.machine(machine));
     if (!measured) return measured.error();
@@ -319,26 +345,51 @@ void print_json(const CalibrationState& state, const CostSpec& costs) {
   fmt::print("{}", json.text());
 }
 
+// All that will be written, before anything is measured.
+Result<void> check_outputs(const CalibrateArguments& arguments) {
+  const std::pair<const char*, const std::string*> outputs[] = {
+      {"--output", &arguments.output},
+      {"--machine-output", &arguments.machine_output},
+      {"--state", &arguments.state}};
+  for (const auto* one = std::begin(outputs); one != std::end(outputs); ++one) {
+    if (one->second->empty()) continue;
+    for (const auto* other = std::begin(outputs); other != one; ++other) {
+      if (other->second->empty() || !name_one_file(*one->second, *other->second)) continue;
+      return invalid_input(fmt::format("{} and {} both name {}; give each a file of its own",
+                                       other->first, one->first, *one->second));
+    }
+    if (Result<void> probe = probe_output(*one->second); !probe) return probe;
+  }
+  return {};
+}
+
 Result<void> run(const CalibrateArguments& arguments) {
+  if (Result<void> good = check_outputs(arguments); !good) return good;
   Result<Graphs> graphs = load_graphs(arguments.graphs);
   if (!graphs) return graphs.error();
   const Result<Machine> machine = load_machine(arguments.machine);
   if (!machine) return machine.error();
+  std::optional<FileLock> lock;  // from before the state is read until it is replaced
+  if (!arguments.state.empty() && arguments.state != "-") {
+    Result<FileLock> taken = FileLock::take(arguments.state);
+    if (!taken) return taken.error();
+    lock.emplace(std::move(*taken));
+  }
   Result<CalibrationState> state = load_state(arguments.state, *machine);
   if (!state) return state.error();
-  if (const Result<Output> probe = Output::open(arguments.output); !probe) return probe.error();
+  StateKeeper keeper(arguments.state);
   for (const std::string& trace : arguments.traces) {
     const Result<void> learned = learn_from(trace, *graphs, *machine, state->knowledge);
     if (!learned) return learned;
   }
   if (arguments.traces.empty()) {
-    const Result<void> measured = measure(arguments, *machine, *graphs, *state);
+    const Result<void> measured = measure(arguments, *machine, *graphs, keeper, *state);
     if (!measured) return measured;
   }
   tell_of_interrupt("what was measured until then is kept");
   if (state->knowledge.empty()) return failed("nothing was measured before the time was up");
   const CostSpec costs = state->knowledge.costs(*machine);
-  const Result<void> saved = save(arguments, *machine, *state, costs);
+  const Result<void> saved = save(arguments, *machine, keeper, *state, costs);
   if (!saved || arguments.output == "-") return saved;
   arguments.common.json ? print_json(*state, costs) : print_text(arguments, *state, costs);
   return {};

@@ -42,7 +42,7 @@ Result<void> keep_state(const std::string& path, const Problem& problem, AutoSet
         "--state needs the name of a file: a state is read and replaced, and - can only be "
         "written");
   }
-  if (const Result<Output> probe = Output::open(path); !probe) return probe.error();
+  if (Result<void> probe = probe_output(path); !probe) return probe;
   const StateOwner owner = owner_of(problem, settings.model, settings.seed, settings.budget);
   if (std::filesystem::exists(path)) {
     Result<Source> source = Source::open(path);

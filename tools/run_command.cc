@@ -10,6 +10,7 @@
 #include "tools/run_commands.h"
 #include "tools/run_report.h"
 #include "tools/trace_output.h"
+#include "tutti/base/output.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/sim/sim.h"
@@ -73,6 +74,11 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
 int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   if (const Result<void> good = arguments.check(); !good) return report(good.error());
   if (arguments.runtime == "starpu") return report(go_on_with_starpu());
+  if (!arguments.trace.empty()) {
+    if (const Result<void> probe = probe_output(arguments.trace); !probe) {
+      return report(probe.error());
+    }
+  }
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;

@@ -156,6 +156,20 @@ void print_text(const Validation& validation) {
   fmt::print("{}", delays.text());
 }
 
+// All that will be written, before anything is run.
+Result<void> check_outputs(const ValidateArguments& arguments) {
+  if (!arguments.output.empty()) {
+    if (Result<void> probe = probe_output(arguments.output); !probe) return probe;
+  }
+  if (!arguments.update_costs) return {};
+  if (!arguments.output.empty() && name_one_file(arguments.output, arguments.inputs.costs)) {
+    return invalid_input(fmt::format(
+        "--output and --costs both name {}, which --update-costs keeps; name another output",
+        arguments.output));
+  }
+  return probe_output(arguments.inputs.costs);
+}
+
 Result<void> run(const ValidateArguments& arguments) {
   if (arguments.update_costs && arguments.inputs.costs.empty()) {
     return invalid_input("--update-costs needs --costs, the file to update");
@@ -165,9 +179,7 @@ Result<void> run(const ValidateArguments& arguments) {
   }
   const Result<std::vector<LoadedProblem>> problems = load_problems(arguments);
   if (!problems) return problems.error();
-  if (!arguments.output.empty()) {
-    if (const Result<Output> probe = Output::open(arguments.output); !probe) return probe.error();
-  }
+  if (Result<void> good = check_outputs(arguments); !good) return good;
   const Result<Validation> validation = run_plans(arguments, *problems);
   if (!validation) return validation.error();
   const std::string json = validation_to_json(*validation);

@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/real_runtime.h"
-#include "tutti/base/folder_lock.h"
-#include "tutti/base/output.h"
-#include "tutti/calibrate/search_proposer.h"
 #include "tutti/calibrate/state_file.h"
-#include "tutti/plan/file.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/search/auto.h"
 #include "tutti/train/real_stage.h"
@@ -50,6 +46,11 @@ Result<std::vector<Plan>> first_plans(const RealTraining& training, const Proble
 }
 
 void show(const RealRound& round) {
+  if (round.raced == 0) {
+    fmt::print(stderr, "round {}: no plan is worth a run; {} predicted to be too slow\n",
+               round.round + 1, round.refused);
+    return;
+  }
   fmt::print(stderr,
              "round {}: {} runs, best plan {}, {:+.1f} % of the one it began with; {} plans raced, "
              "{} predicted to be too slow, predictions off by {:.1f} %\n",
@@ -59,39 +60,14 @@ void show(const RealRound& round) {
 }
 
 void tell(const RealTraining& training, const RealSearchResult& found) {
-  fmt::print(stderr,
-             "tutti: {} of {} runs in {} rounds; the best plan takes {} and is {}/plan.json\n",
-             found.runs, training.runs, found.rounds,
-             to_text(Duration(static_cast<int64_t>(found.mean_ns))), training.folder);
-}
-
-Result<void> search_alone(const RealTraining& training, const Problem& problem,
-                          Knowledge& knowledge, Runtime& runtime, std::span<const Plan> plans) {
-  const Result<FolderLock> lock = FolderLock::take(training.folder);
-  if (!lock) return lock.error();
-  SearchProposer proposer(1000, training.threads);
-  RealSearchSettings settings{.runs = training.runs,
-                              .margin = training.margin,
-                              .seed = training.seed,
-                              .stop = training.stop};
-  settings.on_round = [](const RealRound& round, const RealSearchState&) -> Result<void> {
-    show(round);
-    return {};
-  };
-  const auto found = search_for_real(problem.graph, problem.machine, {}, knowledge, runtime,
-                                     proposer, plans, settings);
-  if (!found) return found.error();
-  Plan plan{.placement = found->plan.placement, .priority = found->plan.priority};
-  plan.provenance = {.policy = "search and races",
-                     .evaluations = found->runs,
-                     .graph_fingerprint = problem.graph.fingerprint(),
-                     .machine_fingerprint = problem.machine.fingerprint(),
-                     .costs_fingerprint = problem.costs.fingerprint()};
-  if (auto done = write_file(training.folder + "/plan.json", plan_to_json(plan, problem)); !done) {
-    return done;
-  }
-  tell(training, *found);
-  return {};
+  // A folder of an older program does not say what its best plan took.
+  const std::string takes =
+      found.mean_ns > 0
+          ? fmt::format(" takes {} and", to_text(Duration(static_cast<int64_t>(found.mean_ns))))
+          : "";
+  fmt::print(stderr, "tutti: {}{} of {} runs in {} rounds; the best plan{} is {}/plan.json\n",
+             found.new_runs == 0 ? "nothing was run: " : "", found.runs, training.runs,
+             found.rounds, takes, training.folder);
 }
 
 }  // namespace
@@ -115,17 +91,21 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   if (!known) return known.error();
   auto runtime = RealRuntime::open(problem.machine, training.stop);
   if (!runtime) return runtime.error();
-  const auto plans = first_plans(training, *known->problem, start, path);
-  if (!plans) return plans.error();
+  if (const std::string note = (*runtime)->note(); !note.empty()) {
+    fmt::print(stderr, "tutti: {}\n", note);
+  }
+  const FirstPlans plans = [&] { return first_plans(training, *known->problem, start, path); };
   RealStageSettings settings{.folder = training.folder, .on_round = show};
   settings.search.runs = training.runs;
   settings.search.margin = training.margin;
   settings.search.seed = training.seed;
   settings.search.stop = training.stop;
   settings.policy.threads = training.threads;
-  if (training.search_alone) return search_alone(training, problem, *knowledge, **runtime, *plans);
   const auto found =
-      learn_for_real(start, path, problem, {}, std::move(*knowledge), **runtime, *plans, settings);
+      training.search_alone
+          ? search_alone_for_real(problem, {}, std::move(*knowledge), **runtime, plans, settings)
+          : learn_for_real(start, path, problem, {}, std::move(*knowledge), **runtime, plans,
+                           settings);
   if (!found) return found.error();
   tell(training, *found);
   return {};

@@ -1,5 +1,5 @@
-// Holds a folder for one run: two that write the same files would spoil both. The kernel lets go of
-// it when the process ends, however that comes.
+// Holds a folder, or a file, for one run: two that write the same files would spoil both. The
+// kernel lets go of it when the process ends, however that comes.
 
 #ifndef TUTTI_BASE_FOLDER_LOCK_H_
 #define TUTTI_BASE_FOLDER_LOCK_H_
@@ -28,6 +28,24 @@ class FolderLock {
 
  private:
   explicit FolderLock(int file) : file_(file) {}
+  int file_;
+};
+
+// The same for one file that is read, and later replaced: what is locked is NAME.lock beside it,
+// which goes with the lock.
+class FileLock {
+ public:
+  FileLock(FileLock&& other) noexcept
+      : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+  // Fails (invalid_input) if nothing can be written there, or if another run holds it.
+  static Result<FileLock> take(const std::string& path);
+
+ private:
+  FileLock(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  std::string path_;  // of the lock
   int file_;
 };
 

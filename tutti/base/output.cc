@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace tutti {
@@ -62,6 +63,30 @@ Result<void> Output::commit() {
   }
   if (!good) return failed(fmt::format("{}: writing failed: {}", path_, std::strerror(errno)));
   return {};
+}
+
+Result<void> probe_output(const std::string& path) {
+  struct stat info {};
+  const bool exists = path != "-" && ::stat(path.c_str(), &info) == 0;
+  if (exists && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    if (::access(path.c_str(), W_OK) == 0) return {};
+    return invalid_input(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  }
+  const Result<Output> output = Output::open(path);
+  if (!output) return output.error();
+  return {};
+}
+
+bool name_one_file(const std::string& a, const std::string& b) {
+  if (a == "-" || b == "-") return a == b;
+  std::error_code failure;
+  const auto status = std::filesystem::status(a, failure);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return false;
+  if (std::filesystem::equivalent(a, b, failure)) return true;
+  const auto whole = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+  };
+  return whole(a) == whole(b);
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {

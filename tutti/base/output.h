@@ -34,6 +34,13 @@ class Output {
   std::FILE* file_ = nullptr;
 };
 
+// Fails as open does if nothing could be written there, so that long work need not end in vain.
+// Leaves everything as it was; a pipe is not opened, because whoever reads it would see its end.
+Result<void> probe_output(const std::string& path);
+
+// Whether both name one file that each would replace. Devices and pipes are none.
+bool name_one_file(const std::string& a, const std::string& b);
+
 // Writes a whole file at once.
 Result<void> write_file(const std::string& path, std::string_view text);
 

@@ -1,10 +1,12 @@
 #include "tutti/base/output.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
 
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/source.h"
 
 namespace tutti {
@@ -59,6 +61,44 @@ TEST_F(OutputTest, LeavesNothingBehindWithoutCommit) {
 TEST_F(OutputTest, RefusesAFolderAndAFolderThatIsNotThere) {
   EXPECT_FALSE(Output::open(folder_.string()));
   EXPECT_FALSE(Output::open((folder_ / "no" / "file").string()));
+}
+
+TEST_F(OutputTest, AProbeSaysWhetherItCanBeWrittenAndLeavesNothing) {
+  EXPECT_TRUE(probe_output("-"));
+  EXPECT_TRUE(probe_output(path_));
+  EXPECT_EQ(files(), 0);
+  EXPECT_FALSE(probe_output((folder_ / "no" / "file").string()));
+  EXPECT_FALSE(probe_output(folder_.string()));
+  EXPECT_TRUE(probe_output("/dev/null"));
+  // Opening a pipe that nobody reads would wait for ever.
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_TRUE(probe_output(path_));
+}
+
+TEST_F(OutputTest, FilesAreTheSameHoweverTheyAreSpelt) {
+  const std::string round_about = (folder_ / "." / "file").string();
+  EXPECT_TRUE(name_one_file(path_, path_));
+  EXPECT_TRUE(name_one_file(path_, round_about));
+  EXPECT_TRUE(name_one_file("-", "-"));
+  EXPECT_FALSE(name_one_file("-", path_));
+  EXPECT_FALSE(name_one_file(path_, path_ + "2"));
+  EXPECT_FALSE(name_one_file("/dev/null", "/dev/null"));
+  ASSERT_TRUE(write_file(path_, "there"));
+  std::filesystem::create_symlink(path_, folder_ / "link");
+  EXPECT_TRUE(name_one_file(path_, (folder_ / "link").string()));
+}
+
+TEST_F(OutputTest, ALockedFileIsRefusedUntilItIsLetGo) {
+  {
+    const Result<FileLock> lock = FileLock::take(path_);
+    ASSERT_TRUE(lock) << lock.error().message;
+    const Result<FileLock> other = FileLock::take(path_);
+    ASSERT_FALSE(other);
+    EXPECT_NE(other.error().message.find("another run"), std::string::npos);
+    EXPECT_EQ(files(), 1);
+  }
+  EXPECT_EQ(files(), 0);
+  EXPECT_TRUE(FileLock::take(path_));
 }
 
 TEST_F(OutputTest, WritesToDevicesInPlace) {

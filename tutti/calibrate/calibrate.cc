@@ -98,6 +98,8 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
     ++done.runs;
     if (trace) {
       knowledge.learn(run->problem(), *trace, options.when);
+      if (!options.keep) continue;
+      if (const Result<void> kept = options.keep(done.runs); !kept) return kept.error();
       continue;
     }
     broken[which] = true;

@@ -31,6 +31,9 @@ struct CalibrateOptions {
   std::string when{};  // for sentences about drift
   // Called before each run.
   std::function<void(int64_t run, const Experiment& experiment)> progress{};
+  // Called after each run that was learned from, with the runs in all: the knowledge and this
+  // number are what to go on with. An error ends measuring.
+  std::function<Result<void>(int64_t runs)> keep{};
 };
 
 struct Calibrated {

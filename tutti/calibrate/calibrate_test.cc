@@ -68,6 +68,43 @@ TEST(Calibrate, FindsTheTrueCostsOfWhatItMeasured) {
   }
 }
 
+TEST(Calibrate, WhatIsKeptAfterAnyRunGoesOnAsIfNothingHadHappened) {
+  const Bench bench;
+  const int64_t all = 3 * static_cast<int64_t>(bench.experiments.size());
+  const int64_t killed_after = all / 2 - 1;
+  HiddenMachine reality(bench.sheet, {.costs = true_costs()});
+  Knowledge whole;
+  std::string kept;
+  int64_t runs_of_machine = 0;
+  const auto text = [&](const Knowledge& knowledge, int64_t runs) {
+    return calibration_to_json({.machine_fingerprint = bench.sheet.fingerprint(),
+                                .experiments_fingerprint = 0,
+                                .runs = runs,
+                                .knowledge = knowledge});
+  };
+  CalibrateOptions options{.runs = all, .warm_ups = 0};
+  options.keep = [&](int64_t runs) -> Result<void> {
+    if (runs == killed_after) {
+      kept = text(whole, runs);
+      runs_of_machine = reality.runs();
+    }
+    return {};
+  };
+  must(calibrate(bench.sheet, bench.experiments, everything_runs, reality, whole, options));
+  Source source = Source::from_text("kept", kept);
+  CalibrationState state = must(read_calibration(source));
+  ASSERT_EQ(state.runs, killed_after);
+  HiddenMachine same(bench.sheet, {.costs = true_costs()}, runs_of_machine);
+  must(calibrate(bench.sheet, bench.experiments, everything_runs, same, state.knowledge,
+                 {.begin = state.runs, .runs = all, .warm_ups = 0}));
+  EXPECT_EQ(text(state.knowledge, all), text(whole, all));
+  options.keep = [](int64_t) -> Result<void> { return failed("the disk is full"); };
+  const auto full = calibrate(bench.sheet, bench.experiments, everything_runs, reality, whole,
+                              {.runs = 1, .keep = options.keep});
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().message, "the disk is full");
+}
+
 // Between two sizes that were measured, and at twice the larger one.
 TEST(Calibrate, ForetellsSizesThatItDidNotMeasure) {
   const Bench bench;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tutti/base/check.h"
+#include "tutti/base/random.h"
 
 namespace tutti {
 namespace {
@@ -41,9 +42,9 @@ class Race {
 
   Result<RaceResult> go() {
     for (int turn = 0; turn < settings_.most_each && !left_.empty(); ++turn) {
-      if (!take_turn()) break;
+      if (!take_turn(turn)) break;
       drop_slow();
-      if (left_.size() == 1 && turn > 0) break;
+      if (left_.size() == 1) break;
     }
     if (result_.runs == 0 || left_.empty()) return error_;
     result_.spread = pooled_spread(result_.plans);
@@ -56,26 +57,32 @@ class Race {
 
  private:
   // One run of each that is left. False if there is nothing more to be had.
-  bool take_turn() {
-    for (size_t i = 0; i < left_.size();) {
+  bool take_turn(int turn) {
+    for (const size_t plan : order_of_turn(turn)) {
       if (settings_.stop.now() || result_.runs >= settings_.runs) return false;
-      Raced& raced = result_.plans[left_[i]];
-      const Result<Trace> trace = runtime_.run(problem_, plans_[left_[i]]);
+      Raced& raced = result_.plans[plan];
+      const Result<Trace> trace = runtime_.run(problem_, plans_[plan]);
       // A run that was stopped says nothing about its plan.
       if (!trace && settings_.stop.now()) return false;
       if (!trace) {
         error_ = trace.error();
         raced.refusal = trace.error().message;
         raced.times_ns.clear();
-        left_.erase(left_.begin() + static_cast<long>(i));
+        std::erase(left_, plan);
         continue;
       }
       ++result_.runs;
       raced.times_ns.push_back(static_cast<double>(trace->makespan.count()));
-      if (settings_.on_run) settings_.on_run(left_[i], *trace);
-      ++i;
+      if (settings_.on_run) settings_.on_run(plan, *trace);
     }
     return true;
+  }
+
+  std::vector<size_t> order_of_turn(int turn) const {
+    std::vector<size_t> order = left_;
+    Rng rng = Rng(settings_.seed).split(static_cast<uint64_t>(turn));
+    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    return order;
   }
 
   void drop_slow() {

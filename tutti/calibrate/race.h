@@ -1,6 +1,7 @@
-// A race finds the best of some plans by running them, with few runs: all go in turns, so that
-// whatever slows the machine for a while slows all of them, and whoever is certain to be behind
-// drops out (successive elimination; Even-Dar, Mannor, Mansour; JMLR 2006).
+// A race finds the best of some plans by running them, with few runs: all go in turns, in an order
+// that is drawn anew for each turn, so that whatever slows the machine for a while slows all of
+// them and nobody always runs after the same one; whoever is certain to be behind drops out
+// (successive elimination; Even-Dar, Mannor, Mansour; JMLR 2006). One plan alone runs once.
 
 #ifndef TUTTI_CALIBRATE_RACE_H_
 #define TUTTI_CALIBRATE_RACE_H_
@@ -16,11 +17,12 @@
 namespace tutti {
 
 struct RaceSettings {
-  int64_t runs = 64;   // in all; the first plan of those left has the last ones
+  int64_t runs = 64;   // in all; the last turn may be short
   int most_each = 10;  // of one plan
   // How many standard errors of the difference make "certain". Of logarithms of time, whose spread
   // is taken to be the same for all plans.
   double certain = 2.5;
+  uint64_t seed = 1;  // of the orders
   Stop stop{};
   // Sees each run that succeeded.
   std::function<void(size_t plan, const Trace& trace)> on_run{};

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <set>
 
 #include "test/support/world.h"
 #include "tutti/calibrate/testing.h"
@@ -25,6 +26,7 @@ class Brittle : public Runtime {
   explicit Brittle(const Machine& sheet) : machine_(sheet, {.costs = noisy(), .speed = 1}) {}
   Result<Trace> run(const Problem& problem, const Plan& plan) override {
     ++runs;
+    order.push_back(plan.provenance.seed);
     if (runs == stopped_in) {
       raised = true;
       return failed("cancelled");
@@ -37,6 +39,7 @@ class Brittle : public Runtime {
   }
 
   int64_t runs = 0;
+  std::vector<uint64_t> order;  // seeds of the plans that were run
   const Plan* refused = nullptr;
   int64_t stopped_in = 0;  // somebody wants an end while this run goes on
   std::atomic<bool> raised{false};
@@ -96,6 +99,35 @@ TEST_F(Racing, APlanThatFailsDropsOutWithItsSentence) {
   EXPECT_EQ(alone.error().message, "it broke");
 }
 
+TEST_F(Racing, APlanAloneRunsOnce) {
+  const auto raced = race(machine_, *world_.problem, {plans_.data(), 1}, {.runs = 20});
+  ASSERT_TRUE(raced) << raced.error().message;
+  EXPECT_EQ(raced->runs, 1);
+  EXPECT_EQ(machine_.runs, 1);
+  EXPECT_EQ(raced->best, 0u);
+}
+
+TEST_F(Racing, EachTurnHasAnOrderOfItsOwnThatTheSeedDraws) {
+  std::vector<Plan> equal(4, plans_[1]);
+  for (size_t i = 0; i < equal.size(); ++i) equal[i].provenance.seed = i;
+  const auto orders = [&](uint64_t seed) {
+    machine_.order.clear();
+    EXPECT_TRUE(race(machine_, *world_.problem, equal,
+                     {.runs = 24, .most_each = 6, .certain = 1e9, .seed = seed}));
+    return machine_.order;
+  };
+  const std::vector<uint64_t> first = orders(1);
+  ASSERT_EQ(first.size(), 24u);
+  std::set<std::vector<uint64_t>> turns;
+  for (auto turn = first.begin(); turn != first.end(); turn += 4) {
+    turns.insert({turn, turn + 4});
+    EXPECT_EQ(std::set<uint64_t>(turn, turn + 4).size(), 4u);  // each of them once
+  }
+  EXPECT_GT(turns.size(), 2u);
+  EXPECT_EQ(orders(1), first);
+  EXPECT_NE(orders(2), first);
+}
+
 TEST_F(Racing, StopsWhenItIsTold) {
   const std::atomic<bool> raised{true};
   const auto raced = race(machine_, *world_.problem, plans_, {.stop = Stop(&raised)});
@@ -105,7 +137,7 @@ TEST_F(Racing, StopsWhenItIsTold) {
 
 TEST_F(Racing, ARunThatIsStoppedSaysNothingAboutItsPlan) {
   const std::vector<Plan> pair = {plans_[1], plans_[0]};
-  machine_.stopped_in = 3;  // the first one's second
+  machine_.stopped_in = 3;  // in the second turn
   const auto raced = race(machine_, *world_.problem, pair, {.stop = Stop(&machine_.raised)});
   ASSERT_TRUE(raced) << raced.error().message;
   EXPECT_EQ(raced->runs, 2);

@@ -15,6 +15,9 @@ constexpr int kProposedForEachRaced = 4;
 // Plans that were the best once and may be it again.
 constexpr size_t kPast = 5;
 
+// Rounds in a row without a plan worth a run, after which there will be none.
+constexpr int kIdleRounds = 3;
+
 bool same(const Plan& a, const Plan& b) {
   return a.placement == b.placement && a.priority == b.priority && a.strict_order == b.strict_order;
 }
@@ -49,35 +52,54 @@ class Search {
 
   Result<RealSearchResult> run(std::span<const Plan> start,
                                const std::optional<RealSearchState>& resume) {
-    state_ = resume.value_or(RealSearchState{.best = start.front()});
-    RealSearchResult result{.plan = state_.best};
+    state_ = resume ? *resume : RealSearchState{.best = start.front()};
+    const int64_t before = state_.runs;
     std::vector<Plan> given;
     if (!resume) given.assign(start.begin() + 1, start.end());
-    while (state_.runs < settings_.runs && !settings_.stop.now()) {
-      const bool is_last = state_.runs >= last_race_ && !state_.past.empty();
+    int idle = 0;
+    while (!complete() && !settings_.stop.now()) {
+      const bool has_rivals = !rivals().empty();
+      if (idle == kIdleRounds && !has_rivals) break;
+      const bool is_last = has_rivals && (state_.runs >= last_race_ || idle == kIdleRounds);
       const Result<RealRound> round = is_last ? take_last() : take_round(std::move(given));
       given.clear();
       if (!round && state_.round == 0) return round.error();
       if (!round) break;  // what was found before is kept
-      result.mean_ns = round->best_ns;
+      idle = round->raced == 0 ? idle + 1 : 0;
+      if (is_last) state_.complete_with = settings_.runs;
       if (settings_.on_round) {
         if (const auto good = settings_.on_round(*round, state_); !good) return good.error();
       }
-      if (is_last) break;
     }
-    result.plan = state_.best;
-    result.runs = state_.runs;
-    result.rounds = state_.round;
-    return result;
+    if (state_.round == 0) return failed("stopped before a run had ended");
+    return RealSearchResult{.plan = state_.best,
+                            .mean_ns = state_.best_ns,
+                            .runs = state_.runs,
+                            .new_runs = state_.runs - before,
+                            .rounds = state_.round};
   }
 
  private:
+  bool complete() const {
+    return state_.runs >= settings_.runs || state_.complete_with >= settings_.runs;
+  }
+
+  // Those that were the best before, and are not it now.
+  std::vector<Plan> rivals() const {
+    std::vector<Plan> found;
+    for (const Plan& plan : state_.past) {
+      if (!same(plan, state_.best)) found.push_back(plan);
+    }
+    return found;
+  }
+
   Result<RealRound> take_round(std::vector<Plan> given) {
     Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
     if (!known) return known.error();
     const Problem& problem = *known->problem;
     RealRound round{.round = state_.round};
     const std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
+    if (forecasts.size() == 1 && state_.round > 0) return pass(round);
     const int64_t runs = std::min<int64_t>(settings_.runs_a_round, next_stop() - state_.runs);
     const Result<RaceResult> raced = run_race(forecasts, {.runs = runs});
     if (!raced) return raced.error();
@@ -90,12 +112,21 @@ class Search {
     return round;
   }
 
+  // The best plan has been run often enough: it needs no race with itself.
+  RealRound pass(RealRound round) {
+    ++state_.round;
+    round.runs = state_.runs;
+    round.best_ns = state_.best_ns;
+    round.start_ns = state_.start_ns;
+    return round;
+  }
+
   // All runs that are left, for those that were the best at some time.
   Result<RealRound> take_last() {
     Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
     if (!known) return known.error();
     std::vector<Forecast> forecasts = {{state_.best, predicted(*known->problem, state_.best)}};
-    for (const Plan& plan : state_.past) {
+    for (const Plan& plan : rivals()) {
       forecasts.push_back({plan, predicted(*known->problem, plan)});
     }
     const int64_t runs = settings_.runs - state_.runs;
@@ -104,7 +135,6 @@ class Search {
     if (!raced) return raced.error();
     RealRound round{.round = state_.round};
     take_over(*raced, forecasts, round);
-    state_.past.clear();
     return round;
   }
 
@@ -117,6 +147,7 @@ class Search {
     std::vector<Plan> plans;
     for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
     race_settings.stop = settings_.stop;
+    race_settings.seed = Rng(settings_.seed).split(static_cast<uint64_t>(state_.round)).next();
     race_settings.on_run = [&](size_t /*plan*/, const Trace& trace) {
       knowledge_.learn(*bound, trace, "round " + std::to_string(state_.round));
     };
@@ -170,7 +201,8 @@ class Search {
     state_.runs += raced.runs;
     ++state_.round;
     round.runs = state_.runs;
-    round.best_ns = raced.plans[raced.best].mean_ns();
+    state_.best_ns = raced.plans[raced.best].mean_ns();
+    round.best_ns = state_.best_ns;
     round.start_ns = state_.start_ns;
     round.raced = static_cast<int>(forecasts.size());
     int measured = 0;

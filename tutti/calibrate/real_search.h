@@ -5,7 +5,8 @@
 // It is safe: a plan is never run that is predicted to take longer than the best one, by more than
 // a margin, and what it returns has been measured beside the plan it started from. A round has few
 // runs for each plan, so that luck decides some of them: the last runs are a race of the plans that
-// were best for a while, and of the one it started from.
+// were best for a while, and of the one it started from. A round in which nobody has a plan that
+// is worth a run takes none; after a few such rounds only that last race is left.
 
 #ifndef TUTTI_CALIBRATE_REAL_SEARCH_H_
 #define TUTTI_CALIBRATE_REAL_SEARCH_H_
@@ -51,9 +52,9 @@ struct RealRound {
   int64_t runs = 0;     // so far
   double best_ns = 0;   // the mean of the best plan in this round's race
   double start_ns = 0;  // the mean of the plan it started from, when it was last measured
-  int raced = 0;
-  int refused = 0;   // predicted to be too slow
-  double error = 0;  // mean of |predicted / measured - 1| over the plans of the round
+  int raced = 0;        // 0: there was nothing to race the best plan with
+  int refused = 0;      // predicted to be too slow
+  double error = 0;     // mean of |predicted / measured - 1| over the plans of the round
 };
 
 // All that going on needs, beside the knowledge and the proposer.
@@ -63,6 +64,9 @@ struct RealSearchState {
   int round = 0;
   int64_t runs = 0;
   double start_ns = 0;
+  double best_ns = 0;  // its mean in its last race
+  // How many runs were allowed when the last race was run: with more it goes on. 0: it was not.
+  int64_t complete_with = 0;
 };
 
 struct RealSearchSettings {
@@ -80,13 +84,15 @@ struct RealSearchSettings {
 
 struct RealSearchResult {
   Plan plan{};
-  double mean_ns = 0;  // of the last race
+  double mean_ns = 0;  // in its last race
   int64_t runs = 0;
+  int64_t new_runs = 0;  // of this call
   int rounds = 0;
 };
 
-// Starts with the first of the plans, which must run; the others join the first race. Fails as the
-// runtime does if not even that runs.
+// Starts with the first of the plans, which must run; the others join the first race. One that
+// goes on needs none. Fails as the runtime does if not even that runs, and (failed) if it is
+// stopped before.
 Result<RealSearchResult> search_for_real(const Graph& graph, const Machine& machine,
                                          const Constraints& constraints, Knowledge& knowledge,
                                          Runtime& runtime, Proposer& proposer,

@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "tutti/base/folder_lock.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
+#include "tutti/calibrate/search_proposer.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/plan/file.h"
 #include "tutti/train/labels.h"
@@ -23,6 +25,13 @@ constexpr const char* kRuns = "real.runs";
 constexpr const char* kStartNs = "real.start_ns";
 constexpr const char* kBest = "real.best";
 constexpr const char* kPastCount = "real.past";
+constexpr const char* kBestNs = "real.best_ns";
+constexpr const char* kCompleteWith = "real.complete_with";
+constexpr const char* kProposer = "real.proposer";  // absent: the policy
+constexpr const char* kSearch = "search";
+
+// Of the control, for each plan that it proposes.
+constexpr int64_t kSimulationsForEach = 1000;
 
 std::string past_name(int64_t index) {
   return fmt::format("real.past.{}", index);
@@ -47,6 +56,14 @@ std::string log_line(const RealRound& round) {
   return json.text();
 }
 
+// Who proposes plans, as far as its folder is concerned.
+struct Who {
+  bool learns = true;
+  const char* policy = "doppler (stage III)";  // in the plan's provenance
+  std::function<TensorFile()> checkpoint{};    // of a learner
+  std::function<TensorFile()> model{};
+};
+
 // What a folder holds of an earlier call.
 struct Kept {
   TensorFile learner{};
@@ -54,11 +71,25 @@ struct Kept {
   Knowledge knowledge{};
 };
 
-Result<Kept> load(const Files& files, const Problem& problem) {
+Result<void> check_kind(const TensorFile& file, const std::string& path, bool learns) {
+  if (!file.metadata.contains(kGraph)) {
+    return invalid_input(path + ": this run is one in simulation; name another folder");
+  }
+  const auto found = file.metadata.find(kProposer);
+  const bool learned = found == file.metadata.end() || found->second != kSearch;
+  if (learned == learns) return {};
+  return invalid_input(
+      fmt::format("{}: this run was begun {} --search-alone; {}, or name another "
+                  "folder",
+                  path, learned ? "without" : "with", learned ? "leave it out" : "give it again"));
+}
+
+Result<Kept> load(const Files& files, const Problem& problem, bool learns) {
   Result<Source> source = Source::open(files.checkpoint);
   if (!source) return source.error();
   Result<TensorFile> file = read_tensors(*source);
   if (!file) return file.error();
+  if (auto good = check_kind(*file, files.checkpoint, learns); !good) return good.error();
   const auto is = [&](const char* key, uint64_t fingerprint) {
     const auto found = file->metadata.find(key);
     return found != file->metadata.end() && found->second == fmt::format("{:x}", fingerprint);
@@ -75,6 +106,10 @@ Result<Kept> load(const Files& files, const Problem& problem) {
   if (!round) return round.error();
   if (!runs) return runs.error();
   if (!start_ns) return start_ns.error();
+  const auto best_ns = file->count(kBestNs, files.checkpoint);
+  const auto complete_with = file->count(kCompleteWith, files.checkpoint);
+  if (!best_ns) return best_ns.error();
+  if (!complete_with) return complete_with.error();
   Result<Plan> best = kept_plan(kBest, problem, *file, files.checkpoint);
   if (!best) return best.error();
   const auto past_count = file->count(kPastCount, files.checkpoint);
@@ -94,7 +129,9 @@ Result<Kept> load(const Files& files, const Problem& problem) {
                                .past = std::move(past),
                                .round = static_cast<int>(*round),
                                .runs = *runs,
-                               .start_ns = static_cast<double>(*start_ns)};
+                               .start_ns = static_cast<double>(*start_ns),
+                               .best_ns = static_cast<double>(*best_ns),
+                               .complete_with = *complete_with};
   kept.knowledge = std::move(calibration->knowledge);
   kept.learner = std::move(*file);
   for (auto it = kept.learner.tensors.begin(); it != kept.learner.tensors.end();) {
@@ -104,28 +141,33 @@ Result<Kept> load(const Files& files, const Problem& problem) {
 }
 
 // The checkpoint last: with it the round is done.
-Result<void> save(const Files& files, const PolicyProposer& proposer, const Problem& problem,
+Result<void> save(const Files& files, const Who& who, const Problem& problem,
                   const Knowledge& knowledge, const RealSearchState& state) {
   const std::string known = calibration_to_json(
       {.machine_fingerprint = problem.machine.fingerprint(), .knowledge = knowledge});
   if (auto done = write_file(files.knowledge, known); !done) return done;
-  if (auto done = write_file(files.model, tensors_to_bytes(proposer.model())); !done) return done;
+  if (who.learns) {
+    if (auto done = write_file(files.model, tensors_to_bytes(who.model())); !done) return done;
+  }
   // Times were planned on what was known in its round, which changes.
   Plan plan{.placement = state.best.placement,
             .priority = state.best.priority,
             .strict_order = state.best.strict_order};
-  plan.provenance = {.policy = "doppler (stage III)",
+  plan.provenance = {.policy = who.policy,
                      .evaluations = state.runs,
                      .graph_fingerprint = problem.graph.fingerprint(),
                      .machine_fingerprint = problem.machine.fingerprint(),
                      .costs_fingerprint = problem.costs.fingerprint()};
   if (auto done = write_file(files.plan, plan_to_json(plan, problem)); !done) return done;
-  TensorFile checkpoint = proposer.checkpoint();
+  TensorFile checkpoint = who.learns ? who.checkpoint() : TensorFile{};
+  if (!who.learns) checkpoint.metadata[kProposer] = kSearch;
   checkpoint.metadata[kGraph] = fmt::format("{:x}", problem.graph.fingerprint());
   checkpoint.metadata[kMachine] = fmt::format("{:x}", problem.machine.fingerprint());
   checkpoint.metadata[kRound] = std::to_string(state.round);
   checkpoint.metadata[kRuns] = std::to_string(state.runs);
   checkpoint.metadata[kStartNs] = std::to_string(static_cast<int64_t>(state.start_ns));
+  checkpoint.metadata[kBestNs] = std::to_string(static_cast<int64_t>(state.best_ns));
+  checkpoint.metadata[kCompleteWith] = std::to_string(state.complete_with);
   keep_plan(kBest, with_ranks(state.best), checkpoint);
   checkpoint.metadata[kPastCount] = std::to_string(state.past.size());
   for (size_t i = 0; i < state.past.size(); ++i) {
@@ -134,36 +176,84 @@ Result<void> save(const Files& files, const PolicyProposer& proposer, const Prob
   return write_file(files.checkpoint, tensors_to_bytes(checkpoint));
 }
 
-}  // namespace
+// A round that was logged and not saved will be logged again.
+Result<void> shorten_log(const std::string& path, int rounds) {
+  std::ifstream log(path);
+  std::string kept;
+  std::string line;
+  for (int i = 0; i < rounds && std::getline(log, line); ++i) kept += line + "\n";
+  return write_file(path, kept);
+}
 
-Result<RealSearchResult> learn_for_real(const TensorFile& start, const std::string& path,
-                                        const Problem& problem, const Constraints& constraints,
-                                        Knowledge knowledge, Runtime& runtime,
-                                        std::span<const Plan> plans,
-                                        const RealStageSettings& settings) {
-  const Result<FolderLock> lock = FolderLock::take(settings.folder);
-  if (!lock) return lock.error();
-  const Files files(settings.folder);
-  Kept kept{.learner = start, .state = {}, .knowledge = std::move(knowledge)};
-  const bool begun = std::filesystem::exists(files.checkpoint);
-  if (begun) {
-    Result<Kept> loaded = load(files, problem);
-    if (!loaded) return loaded.error();
-    kept = std::move(*loaded);
+// What the folder has, if there is a run in it; else what is begun with.
+Result<Kept> take_up(const Files& files, const Problem& problem, bool learns, Kept start) {
+  std::error_code unreadable;
+  if (!std::filesystem::exists(files.checkpoint, unreadable)) {
+    if (auto done = shorten_log(files.log, 0); !done) return done.error();
+    return start;
   }
-  auto proposer =
-      PolicyProposer::make(kept.learner, begun ? files.checkpoint : path, settings.policy);
-  if (!proposer) return proposer.error();
-  std::ofstream log(files.log, begun ? std::ios::app : std::ios::trunc);
+  Result<Kept> loaded = load(files, problem, learns);
+  if (!loaded) return loaded.error();
+  if (auto done = shorten_log(files.log, loaded->state->round); !done) return done.error();
+  return loaded;
+}
+
+Result<RealSearchResult> search_in_folder(const Files& files, const Who& who, Kept& kept,
+                                          const Problem& problem, const Constraints& constraints,
+                                          Runtime& runtime, Proposer& proposer,
+                                          const FirstPlans& plans,
+                                          const RealStageSettings& settings) {
+  Result<std::vector<Plan>> first = std::vector<Plan>{};
+  if (!kept.state) first = plans();
+  if (!first) return first.error();
+  std::ofstream log(files.log, std::ios::app);
   RealSearchSettings search = settings.search;
   search.on_round = [&](const RealRound& round, const RealSearchState& state) -> Result<void> {
     log << log_line(round) << std::flush;
     if (!log) return failed(fmt::format("{} could not be written", files.log));
     if (settings.on_round) settings.on_round(round);
-    return save(files, **proposer, problem, kept.knowledge, state);
+    return save(files, who, problem, kept.knowledge, state);
   };
   return search_for_real(problem.graph, problem.machine, constraints, kept.knowledge, runtime,
-                         **proposer, plans, search, kept.state);
+                         proposer, *first, search, kept.state);
+}
+
+}  // namespace
+
+Result<RealSearchResult> learn_for_real(const TensorFile& start, const std::string& path,
+                                        const Problem& problem, const Constraints& constraints,
+                                        Knowledge knowledge, Runtime& runtime,
+                                        const FirstPlans& plans,
+                                        const RealStageSettings& settings) {
+  const Result<FolderLock> lock = FolderLock::take(settings.folder);
+  if (!lock) return lock.error();
+  const Files files(settings.folder);
+  auto kept = take_up(files, problem, /*learns=*/true,
+                      {.learner = start, .state = {}, .knowledge = std::move(knowledge)});
+  if (!kept) return kept.error();
+  auto proposer =
+      PolicyProposer::make(kept->learner, kept->state ? files.checkpoint : path, settings.policy);
+  if (!proposer) return proposer.error();
+  const Who who{.checkpoint = [&] { return (*proposer)->checkpoint(); },
+                .model = [&] { return (*proposer)->model(); }};
+  return search_in_folder(files, who, *kept, problem, constraints, runtime, **proposer, plans,
+                          settings);
+}
+
+Result<RealSearchResult> search_alone_for_real(const Problem& problem,
+                                               const Constraints& constraints, Knowledge knowledge,
+                                               Runtime& runtime, const FirstPlans& plans,
+                                               const RealStageSettings& settings) {
+  const Result<FolderLock> lock = FolderLock::take(settings.folder);
+  if (!lock) return lock.error();
+  const Files files(settings.folder);
+  auto kept = take_up(files, problem, /*learns=*/false,
+                      {.learner = {}, .state = {}, .knowledge = std::move(knowledge)});
+  if (!kept) return kept.error();
+  SearchProposer proposer(kSimulationsForEach, settings.policy.threads);
+  const Who who{.learns = false, .policy = "search and races"};
+  return search_in_folder(files, who, *kept, problem, constraints, runtime, proposer, plans,
+                          settings);
 }
 
 }  // namespace tutti

@@ -1,12 +1,15 @@
-// Stage III: learning on the real machine. A run lives in a folder: checkpoint.safetensors (the
-// learner, the best plan, how many runs were spent) and knowledge.json (what things take here) to
-// go on from; model.safetensors, plan.json and log.jsonl (a line for each round) to use and to
-// read. Whoever is killed goes on after the last round that was finished.
+// Stage III: learning on the real machine, and its control, which has a search instead of a policy
+// and learns nothing but what things take. A run lives in a folder: checkpoint.safetensors (the
+// learner, if there is one, the best plans, how many runs were spent) and knowledge.json (what
+// things take here) to go on from; model.safetensors, plan.json and log.jsonl (a line for each
+// round) to use and to read. Whoever is killed goes on after the last round that was finished.
 
 #ifndef TUTTI_TRAIN_REAL_STAGE_H_
 #define TUTTI_TRAIN_REAL_STAGE_H_
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "tutti/calibrate/real_search.h"
 #include "tutti/train/policy_proposer.h"
@@ -20,14 +23,23 @@ struct RealStageSettings {
   std::function<void(const RealRound& round)> on_round{};
 };
 
+// Called only where a run begins. At least one plan.
+using FirstPlans = std::function<Result<std::vector<Plan>>()>;
+
 // The problem is what is believed at first; `constraints` are what it was made with. Starts with
 // the first of the plans and the knowledge given, or with what the folder has. Fails
-// (invalid_input) if the folder is of another graph or machine, or spoilt; and as search_for_real.
+// (invalid_input) if the folder is of another graph, machine or kind of run, or spoilt; and as
+// search_for_real.
 Result<RealSearchResult> learn_for_real(const TensorFile& start, const std::string& path,
                                         const Problem& problem, const Constraints& constraints,
                                         Knowledge knowledge, Runtime& runtime,
-                                        std::span<const Plan> plans,
-                                        const RealStageSettings& settings);
+                                        const FirstPlans& plans, const RealStageSettings& settings);
+
+// The control, in the same way. Of the settings for the policy only the threads count.
+Result<RealSearchResult> search_alone_for_real(const Problem& problem,
+                                               const Constraints& constraints, Knowledge knowledge,
+                                               Runtime& runtime, const FirstPlans& plans,
+                                               const RealStageSettings& settings);
 
 }  // namespace tutti
 
