@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/job_study.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/online/registry.h"
+#include "tutti/policy/symphony/dispatcher.h"
+#include "tutti/runtime/arriving/real_cluster.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/cluster/testing.h"
+#include "tutti/runtime/local/testing.h"
 
 namespace tutti {
 namespace {
@@ -87,6 +91,30 @@ TEST(DispatcherConformance, EveryOneConfiguresWhatNothingElseCanRun) {
         run_cluster(sim, {{Duration(0), job}, {Duration(10), job}}, *dispatcher, 1, 100);
     EXPECT_TRUE(run) << entry.name << ": " << run.error().message;
   }
+}
+
+// On two devices of this host with memories of their own, with whatever counters there are.
+TEST(DispatcherConformance, EveryOneGetsTheWorkDoneForReal) {
+  Cluster cluster = must(Cluster::make(testing::islands(2, 1), {}));
+  const ChainmmSpec spec{.size = 48, .split = {2, 2, 2}, .devices = 2};
+  const auto job = must(cluster.add_job(must(make_chainmm(spec)).graph));
+  std::vector<Arrival> arrivals;
+  for (int i = 0; i < 12; ++i) arrivals.push_back({std::chrono::milliseconds(i / 2), job});
+  const std::vector<Counter> counters = usual_counters(cluster.machine());
+  const auto real = must(RealCluster::open(cluster, OpTable::standard(), {.counters = counters}));
+  ASSERT_TRUE(real->load(arrivals));
+  const auto expect_done = [&](const std::string& name, Dispatcher& dispatcher) {
+    const auto run = real->run(dispatcher, 1);
+    ASSERT_TRUE(run) << name << ": " << run.error().message;
+    for (const JobRecord& record : run->run.jobs) EXPECT_GT(record.finish, record.arrival) << name;
+    EXPECT_TRUE(must(real->verify_last()).good) << name;
+  };
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    expect_done(entry.name, *entry.make(entry.usual()));
+  }
+  const TensorFile fresh = SymphonyModel::fresh({}, cluster, counters, 1);
+  SymphonyDispatcher symphony(must(SymphonyModel::load(fresh, "fresh", cluster, counters)));
+  expect_done("symphony", symphony);
 }
 
 TEST(Paragon, LearnsWhoSlowsWhomDownAndKeepsApart) {

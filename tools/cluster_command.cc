@@ -1,24 +1,30 @@
-// tutti cluster: jobs arrive on a simulated cluster; who schedules them best?
+// tutti cluster: jobs arrive on a cluster, simulated or this host for real; who schedules them
+// best?
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "tools/cluster_real.h"
 #include "tools/commands.h"
+#include "tools/dispatchers.h"
 #include "tools/inputs.h"
+#include "tools/search_options.h"
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
+#include "tutti/base/output.h"
 #include "tutti/base/statistics.h"
 #include "tutti/costs/file.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
 #include "tutti/plan/job_study.h"
-#include "tutti/policy/online/registry.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/local/cpu/cores.h"
 
 namespace tutti {
 namespace {
@@ -35,15 +41,21 @@ struct ClusterArguments {
   int jobs = 100;
   double unknown_load = 0;
   std::optional<double> noise;
+  std::string runtime = "sim";
+  RealJobsSettings real;
+  std::string unknown_work = "memory";
+  int interval_ms = 10;
   uint64_t seed = 1;
   bool json = false;
 };
 
 Result<Cluster> make_cluster(const ClusterArguments& arguments) {
-  Result<Machine> machine = arguments.machine.empty() ? Machine::build(job_study_machine())
+  const bool real = arguments.runtime == "local";
+  Result<Machine> machine = arguments.machine.empty() ? (real ? load_machine("this-host")
+                                                              : Machine::build(job_study_machine()))
                                                       : load_machine(arguments.machine);
   if (!machine) return machine.error();
-  CostSpec costs = job_study_costs();
+  CostSpec costs = real ? CostSpec{} : job_study_costs();
   if (!arguments.costs.empty()) {
     Result<Source> source = Source::open(arguments.costs);
     if (!source) return source.error();
@@ -87,8 +99,15 @@ Result<std::vector<Arrival>> replayed(const ClusterArguments& arguments, Cluster
   return arrivals;
 }
 
-Result<std::vector<Arrival>> make_arrivals(const ClusterArguments& arguments, Cluster& cluster) {
-  if (!arguments.replay.empty()) return replayed(arguments, cluster);
+// The arrivals of a seed; those of a file are the same for all.
+using ArrivalsOf = std::function<std::vector<Arrival>(uint64_t seed)>;
+
+Result<ArrivalsOf> find_arrivals(const ClusterArguments& arguments, Cluster& cluster) {
+  if (!arguments.replay.empty()) {
+    Result<std::vector<Arrival>> arrivals = replayed(arguments, cluster);
+    if (!arrivals) return arrivals.error();
+    return ArrivalsOf([all = std::move(*arrivals)](uint64_t /*seed*/) { return all; });
+  }
   std::vector<Graph> graphs;
   for (const std::string& name : arguments.graphs) {
     Result<Graph> graph = load_job(name);
@@ -101,11 +120,14 @@ Result<std::vector<Arrival>> make_arrivals(const ClusterArguments& arguments, Cl
                                                        : JobSet::test;
     graphs = make_jobs(set, std::min(arguments.jobs, 40), arguments.seed);
   }
-  const Result<JobList> jobs = add_jobs(cluster, std::move(graphs));
+  Result<JobList> jobs = add_jobs(cluster, std::move(graphs));
   if (!jobs) return jobs.error();
   ArrivalSpec spec{.load = arguments.load, .jobs = arguments.jobs};
   if (arguments.process == "bursts") spec.process = ArrivalSpec::Process::bursts;
-  return draw_arrivals(cluster, *jobs, spec, arguments.seed);
+  spec.most_jobs_per_s = most_jobs_per_s(cluster, *jobs);
+  return ArrivalsOf([&cluster, spec, list = std::move(*jobs)](uint64_t seed) {
+    return draw_arrivals(cluster, list, spec, seed);
+  });
 }
 
 struct Figures {
@@ -165,61 +187,164 @@ void print_table(const std::vector<Figures>& results) {
   fmt::print("{}", table.text());
 }
 
-int run_cluster_command(const ClusterArguments& arguments) {
-  std::vector<const DispatcherEntry*> entries;
-  for (const std::string& name : arguments.policies) {
-    const Result<const DispatcherEntry*> entry = find_dispatcher(name);
-    if (!entry) return report(entry.error());
-    entries.push_back(*entry);
-  }
-  if (entries.empty()) {
-    for (const DispatcherEntry& entry : dispatcher_registry()) entries.push_back(&entry);
-  }
-  Result<Cluster> cluster = make_cluster(arguments);
-  if (!cluster) return report(cluster.error());
-  const Result<std::vector<Arrival>> arrivals = make_arrivals(arguments, *cluster);
-  if (!arrivals) return report(arrivals.error());
-  ClusterSim sim(*cluster, {.unknown_load = {.share = arguments.unknown_load}});
+int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
+                  const ArrivalsOf& arrivals_of) {
+  const std::vector<Counter> counters = usual_counters(cluster.machine());
+  const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters);
+  if (!dispatchers) return report(dispatchers.error());
+  const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
+  ClusterSim sim(cluster,
+                 {.unknown_load = {.share = arguments.unknown_load}, .counters = counters});
   std::vector<Figures> results;
-  for (const DispatcherEntry* entry : entries) {
-    const auto dispatcher = entry->make(entry->usual());
-    const Result<ClusterRun> run = run_cluster(sim, *arrivals, *dispatcher, arguments.seed);
+  for (const NamedDispatcher& named : *dispatchers) {
+    const auto dispatcher = named.make();
+    const Result<ClusterRun> run = run_cluster(sim, arrivals, *dispatcher, arguments.seed);
     if (!run) return report(run.error());
-    results.push_back(figures_of(entry->name, *run));
+    results.push_back(figures_of(named.name, *run));
   }
   if (arguments.json) {
-    print_json(arguments, *cluster, arrivals->size(), results);
+    print_json(arguments, cluster, arrivals.size(), results);
   } else {
     print_table(results);
   }
   return 0;
 }
 
-std::string known_dispatchers() {
-  std::string text = "Dispatchers:\n";
-  for (const DispatcherEntry& entry : dispatcher_registry())
-    text += fmt::format("  {:<14} {}\n", entry.name, entry.what);
-  return text;
+// On every core that the machine has of this host.
+StrangerSpec stranger_of(const ClusterArguments& arguments, const Machine& machine) {
+  StrangerSpec spec{.share = arguments.unknown_load};
+  if (arguments.unknown_work == "compute") spec.work = StrangerSpec::Work::compute;
+  for (const auto& slots : bind_cores(machine, cores_of_this_process()).teams) {
+    for (const std::vector<int>& cores : slots)
+      spec.cores.insert(spec.cores.end(), cores.begin(), cores.end());
+  }
+  std::sort(spec.cores.begin(), spec.cores.end());
+  spec.cores.erase(std::unique(spec.cores.begin(), spec.cores.end()), spec.cores.end());
+  return spec;
+}
+
+int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
+                      const ArrivalsOf& arrivals_of) {
+  if (!arguments.real.adapt.empty()) {
+    // Whether it can be written shall not be found out after long work.
+    if (const auto output = Output::open(arguments.real.adapted); !output) {
+      return report(output.error());
+    }
+  }
+  const auto feed =
+      read_host(cluster.machine(), {.interval = std::chrono::milliseconds(arguments.interval_ms)});
+  const std::vector<Counter> counters = counters_for_real(cluster.machine(), *feed);
+  const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters);
+  if (!dispatchers) return report(dispatchers.error());
+  RealJobsSettings settings = arguments.real;
+  settings.seed = arguments.seed;
+  settings.stop = stop_on_interrupt();
+  settings.unknown_load = stranger_of(arguments, cluster.machine());
+  const Result<RealJobsResult> result =
+      compare_jobs_for_real(cluster, *dispatchers, counters, *feed, arrivals_of, settings);
+  if (!result) return report(result.error());
+  fmt::print("{}", arguments.json ? real_jobs_to_json(cluster, settings, *result)
+                                  : real_jobs_to_table(cluster, *result));
+  tell_of_interrupt("the figures are of the runs until then");
+  if (result->observations > 0) {
+    fmt::print(stderr, "tutti: {} has the belief of {} fitted to {} readings of these runs\n",
+               settings.adapted, settings.adapt, result->observations);
+  }
+  for (const RealJobsRow& row : result->rows) {
+    if (!row.verified || row.verified->good) continue;
+    return report(failed(fmt::format(
+        "{}: what its jobs came to differs from the reference by "
+        "{:.2g} where {:.2g} is allowed ({})",
+        row.policy, row.verified->worst, row.verified->allowed, row.verified->worst_value)));
+  }
+  return 0;
+}
+
+int run_cluster_command(const ClusterArguments& arguments) {
+  Result<Cluster> cluster = make_cluster(arguments);
+  if (!cluster) return report(cluster.error());
+  const bool real = arguments.runtime == "local";
+  if (real && arguments.graphs.empty() && arguments.replay.empty()) {
+    return report(invalid_input(
+        "jobs that are run for real are graph files with kernels; name some, such as those of "
+        "tutti graph make"));
+  }
+  const Result<ArrivalsOf> arrivals_of = find_arrivals(arguments, *cluster);
+  if (!arrivals_of) return report(arrivals_of.error());
+  return real ? run_jobs_for_real(arguments, *cluster, *arrivals_of)
+              : simulate_jobs(arguments, *cluster, *arrivals_of);
+}
+
+// A flag that says nothing about that runtime is a mistake.
+void check_runtime(const CLI::App& command, const std::string& runtime) {
+  const std::vector<const char*> of_sim = {"--noise", "--set"};
+  const std::vector<const char*> of_local = {"--repeats",      "--warm-up",     "--verify",
+                                             "--unknown-work", "--interval-ms", "--adapt"};
+  for (const char* flag : runtime == "local" ? of_sim : of_local) {
+    if (command.get_option(flag)->count() == 0) continue;
+    throw CLI::ValidationError(flag, fmt::format("is for --runtime {}; leave it out",
+                                                 runtime == "local" ? "sim" : "local"));
+  }
+}
+
+void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
+  command
+      .add_option("--runtime", arguments.runtime,
+                  "sim: in simulation; local: for real, on this host (sim)")
+      ->check(CLI::IsMember({"sim", "local"}));
+  command
+      .add_option(
+          "--repeats", arguments.real.repeats,
+          "For real: turns that count; each has arrivals of its own, with the next seed, and "
+          "every dispatcher gets them (5)")
+      ->check(CLI::Range(1, 100'000));
+  command.add_option("--warm-up", arguments.real.warm_up, "For real: turns before that (1)")
+      ->check(CLI::Range(0, 1000));
+  command.add_flag(
+      "--verify", arguments.real.verify,
+      "For real: compare what the jobs of each dispatcher's first run came to with the "
+      "float64 reference (slow)");
+  command
+      .add_option("--unknown-work", arguments.unknown_work,
+                  "For real: what the unknown load does on half of the machine's cores, memory or "
+                  "compute (memory)")
+      ->check(CLI::IsMember({"memory", "compute"}));
+  command
+      .add_option("--interval-ms", arguments.interval_ms,
+                  "For real: milliseconds between two readings of the host's counters (10)")
+      ->check(CLI::Range(1, 60'000));
+  auto* adapt = command.add_option(
+      "--adapt", arguments.real.adapt,
+      "For real: fit the belief of this Symphony model to what counters say in these runs");
+  auto* adapted =
+      command.add_option("--adapted", arguments.real.adapted, "The model with that belief, a file");
+  adapt->needs(adapted);
+  adapted->needs(adapt);
 }
 
 }  // namespace
 
 void add_cluster_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "cluster", "Let jobs arrive on a simulated cluster and compare who schedules them");
+      "cluster", "Let jobs arrive, in simulation or for real, and compare who schedules them");
   command->footer(
       known_dispatchers() +
       "Slow-down: the time from a job's arrival to its end, over its longest way with every "
       "op on its quickest device.\n"
-      "Example: tutti cluster --load 0.9 --unknown-load 0.5 --policy fifo,heft");
+      "Example: tutti cluster --load 0.9 --unknown-load 0.5 --policy fifo,heft\n"
+      "         tutti cluster a.json b.json --runtime local -m this-host:2x1 --costs costs.json "
+      "--jobs 50 --verify");
   auto arguments = std::make_shared<ClusterArguments>();
   command->add_option("graphs", arguments->graphs,
                       "Jobs: graph files, or families and a seed, such as align-3 or align+eeg-7 "
                       "(drawn jobs of all families)");
   command->add_option("-m,--machine", arguments->machine,
-                      "Machine file or preset (two sockets with a CPU, a GPU and an FPGA each)");
-  command->add_option("--costs", arguments->costs,
-                      "Costs file with [[run_time]] and [[demand]] rows (of the families' kinds)");
+                      "Machine file or preset (two sockets with a CPU, a GPU and an FPGA each; for "
+                      "real: this host)");
+  command->add_option(
+      "--costs", arguments->costs,
+      "Costs file with [[run_time]] and [[demand]] rows (of the families' kinds; for "
+      "real: by the machine's rates)");
   command->add_option("-p,--policy", arguments->policies, "Dispatchers, joined by commas (all)")
       ->delimiter(',');
   command
@@ -235,14 +360,19 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   command->add_option("--replay", arguments->replay, "Arrivals from a file, instead of all these");
   command
       ->add_option("--unknown-load", arguments->unknown_load,
-                   "Share of a resource that tenants take of whom no dispatcher knows (0)")
+                   "Share of a resource that tenants take of whom no dispatcher knows; for real: "
+                   "of a core's time (0)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
       ->check(CLI::Range(0.0, 10.0));
   command->add_option("--seed", arguments->seed, "Seed of arrivals, noise and tenants (1)")
       ->check(whole_number());
   command->add_flag("--json", arguments->json, "Print the result as JSON");
-  command->callback([arguments, &exit_code] { exit_code = run_cluster_command(*arguments); });
+  add_real_flags(*command, *arguments);
+  command->callback([arguments, command, &exit_code] {
+    check_runtime(*command, arguments->runtime);
+    exit_code = run_cluster_command(*arguments);
+  });
 }
 
 }  // namespace tutti

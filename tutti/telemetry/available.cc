@@ -25,13 +25,13 @@ Result<std::unique_ptr<CounterSource>> nvml_source(const Machine& machine) {
 
 }  // namespace
 
-std::vector<AvailableSource> available_sources(const Machine& machine) {
+std::vector<AvailableSource> available_sources(const Machine& machine, CoresAre what) {
   std::vector<AvailableSource> all;
-  all.push_back(entry("proc", make_proc_source(machine, steady_time)));
+  all.push_back(entry("proc", make_proc_source(machine, steady_time, "", what)));
   all.push_back(
       entry("process", make_rusage_source(RusageOf::process, "process", {}, steady_time)));
   all.push_back(entry("thread", make_rusage_source(RusageOf::thread, "thread", {}, steady_time)));
-  all.push_back(entry("perf", make_perf_source(machine, steady_time)));
+  all.push_back(entry("perf", make_perf_source(machine, steady_time, what)));
   all.push_back(entry("nvml", nvml_source(machine)));
   return all;
 }

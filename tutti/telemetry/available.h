@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/telemetry/cores.h"
 #include "tutti/telemetry/source.h"
 
 namespace tutti {
@@ -17,8 +18,10 @@ struct AvailableSource {
   std::string why_not{};
 };
 
-// Every source there is but the simulated one, for the machine that this host is.
-std::vector<AvailableSource> available_sources(const Machine& machine);
+// Every source there is but the simulated one, for the machine that this host is, or into which it
+// is divided.
+std::vector<AvailableSource> available_sources(const Machine& machine,
+                                               CoresAre what = CoresAre::cores);
 
 }  // namespace tutti
 

@@ -28,7 +28,7 @@ int number_in(const std::string& path, int otherwise) {
 
 }  // namespace
 
-std::vector<HostCore> host_cores(const Machine& machine, const std::string& root) {
+std::vector<HostCore> host_cores(const Machine& machine, const std::string& root, CoresAre what) {
   std::vector<HostCore> found;
   std::map<std::pair<int, int>, size_t> place_of;  // by socket and core
   for (const int processor : usable_processors()) {
@@ -36,7 +36,8 @@ std::vector<HostCore> host_cores(const Machine& machine, const std::string& root
         fmt::format("{}/sys/devices/system/cpu/cpu{}/topology/", root, processor);
     const int socket = number_in(folder + "physical_package_id", 0);
     // Where nobody tells, every processor is a core.
-    const int core = number_in(folder + "core_id", -1 - processor);
+    const bool is_core = what == CoresAre::processors;
+    const int core = is_core ? processor : number_in(folder + "core_id", -1 - processor);
     const auto [place, is_new] = place_of.try_emplace({socket, core}, found.size());
     if (is_new) found.emplace_back();
     found[place->second].processors.push_back(processor);
@@ -44,7 +45,7 @@ std::vector<HostCore> host_cores(const Machine& machine, const std::string& root
   size_t next = 0;
   for (const DeviceId id : machine.devices()) {
     const Device& device = machine.device(id);
-    if (device.kind != "cpu") continue;
+    if (device.kind.substr(0, device.kind.find('-')) != "cpu") continue;
     for (int c = 0; c < cores_of(device) && next < found.size(); ++c)
       found[next++].resource = core_of(id, c);
   }

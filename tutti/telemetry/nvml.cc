@@ -80,12 +80,35 @@ class Nvml {
   bool started_ = false;
 };
 
-// The link between a device and whatever is nearest to it, in one direction.
+// The narrowest channel between a device and its host: where all that it sends or is sent passes.
+std::optional<Resource> narrowest_channel(const Machine& machine, const std::string& device,
+                                          bool towards_device) {
+  const DeviceId id = *machine.find_device(device);
+  const MemoryId own = machine.memory_of(id);
+  const MemoryId host = machine.hosts()[static_cast<size_t>(machine.device(id).host.index)].memory;
+  const Route* route = towards_device ? machine.route(host, own) : machine.route(own, host);
+  if (route == nullptr) return std::nullopt;
+  std::optional<Resource> narrowest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Hop& hop : route->hops) {
+    for (const ChannelId channel : hop.channels) {
+      const double bytes_per_s = machine.channel(channel).bytes_per_s;
+      if (bytes_per_s <= 0 || bytes_per_s >= least) continue;
+      least = bytes_per_s;
+      narrowest = resource_of(channel);
+    }
+  }
+  return narrowest;
+}
+
+// The link between a device and whatever is nearest to it, in one direction; where that is never
+// the bottleneck, the narrowest on the way to the host.
 std::optional<Resource> channel_at(const Machine& machine, const std::string& device,
                                    bool towards_device) {
   for (const auto& link : machine.spec().links) {
     const int end = link.ends[0] == device ? 0 : link.ends[1] == device ? 1 : -1;
     if (end < 0 || machine.find_device(link.ends[1 - end])) continue;  // NVLink is no PCIe
+    if (link.bytes_per_s <= 0) return narrowest_channel(machine, device, towards_device);
     const bool forward = (end == 1) == towards_device;
     const std::string name = link.full_duplex ? link.name + (forward ? ">" : "<") : link.name;
     for (int32_t i = 0; i < machine.channel_count(); ++i) {
@@ -105,9 +128,11 @@ class NvmlSource final : public CounterSource {
     const std::string& name = machine.device(id).name;
     const Resource device = resource_of(id);
     const Resource memory = resource_of(machine.memory_of(id));
-    add({name + ".busy", "share", device, Quantity::busy},
+    // What the whole GPU does is no partition's own.
+    const bool whole = machine.device(id).units == 0;
+    add({name + ".busy", "share", device, whole ? Quantity::busy : Quantity::other},
         [this, gpu] { return utilization(gpu, &NvmlUtilization::gpu); });
-    add({name + ".memory.busy", "share", memory, Quantity::busy},
+    add({name + ".memory.busy", "share", memory, whole ? Quantity::busy : Quantity::other},
         [this, gpu] { return utilization(gpu, &NvmlUtilization::memory); });
     add({name + ".memory.free", "B", memory}, [this, gpu] { return free_bytes(gpu); });
     const auto add_traffic = [&](const char* what, int counter, bool towards_device) {
@@ -175,8 +200,12 @@ Result<std::unique_ptr<CounterSource>> make_nvml_source(const Machine& machine,
   auto source = std::make_unique<NvmlSource>(std::move(nvml));
   size_t next = 0;
   int found = 0;
+  bool partitioned = false;
   for (const DeviceId id : machine.devices()) {
-    if (machine.device(id).kind != "gpu") continue;
+    const Device& device = machine.device(id);
+    if (device.kind.substr(0, device.kind.find('-')) != "gpu") continue;
+    // Of the partitions of the first GPU the first stands for all.
+    if (device.units > 0 && std::exchange(partitioned, true)) continue;
     if (next == pci_ids.size()) break;
     if (source->add_gpu(machine, id, pci_ids[next++])) ++found;
   }

@@ -15,8 +15,9 @@
 
 namespace tutti {
 
-// `pci_ids` are those of the machine's devices of kind "gpu", in order: GpuFacts of this host have
-// them. Fails (failed) where there is no library, no driver, or none of these GPUs.
+// `pci_ids` are those of the machine's GPUs (the word before the first '-' of their kind is "gpu"),
+// in order: GpuFacts of this host have them. Devices with `units` are partitions of the first.
+// Fails (failed) where there is no library, no driver, or none of these GPUs.
 Result<std::unique_ptr<CounterSource>> make_nvml_source(
     const Machine& machine, const std::vector<std::string>& pci_ids,
     const std::string& library = "libnvidia-ml.so.1");

@@ -146,9 +146,10 @@ class PerfSource final : public CounterSource {
 
 }  // namespace
 
-Result<std::unique_ptr<CounterSource>> make_perf_source(const Machine& machine, Clock clock) {
+Result<std::unique_ptr<CounterSource>> make_perf_source(const Machine& machine, Clock clock,
+                                                        CoresAre what) {
   std::vector<int> processors;
-  for (const HostCore& core : host_cores(machine, ""))
+  for (const HostCore& core : host_cores(machine, "", what))
     processors.insert(processors.end(), core.processors.begin(), core.processors.end());
   const Resource memory = resource_of(machine.host_memory());
   auto everywhere = std::make_unique<PerfSource>(memory, processors, clock);

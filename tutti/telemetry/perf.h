@@ -8,12 +8,14 @@
 #include <memory>
 
 #include "tutti/telemetry/clock.h"
+#include "tutti/telemetry/cores.h"
 #include "tutti/telemetry/source.h"
 
 namespace tutti {
 
 // Fails (failed) where no event at all can be opened.
-Result<std::unique_ptr<CounterSource>> make_perf_source(const Machine& machine, Clock clock);
+Result<std::unique_ptr<CounterSource>> make_perf_source(const Machine& machine, Clock clock,
+                                                        CoresAre what = CoresAre::cores);
 
 }  // namespace tutti
 

@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/telemetry/cores.h"
-
 namespace tutti {
 namespace {
 
@@ -86,11 +84,11 @@ std::string cgroup_folder(const std::string& root) {
 
 class ProcSource final : public CounterSource {
  public:
-  ProcSource(const Machine& machine, Clock clock, std::string root)
+  ProcSource(const Machine& machine, Clock clock, std::string root, CoresAre what)
       : clock_(std::move(clock)), root_(std::move(root)), cgroup_(cgroup_folder(root_)) {
     read_stat();
     network_ = interface_bytes(root_ + "/proc/net/dev");
-    for (HostCore& core : host_cores(machine, root_)) {
+    for (HostCore& core : host_cores(machine, root_, what)) {
       const std::string name = resource_name(machine, core.resource);
       counters_.push_back({name + ".busy", "share", core.resource, Quantity::busy});
       cores_.push_back({std::move(core), {}});
@@ -223,10 +221,10 @@ class ProcSource final : public CounterSource {
 }  // namespace
 
 Result<std::unique_ptr<CounterSource>> make_proc_source(const Machine& machine, Clock clock,
-                                                        const std::string& root) {
+                                                        const std::string& root, CoresAre what) {
   if (!std::ifstream(root + "/proc/stat")) return failed("there is no " + root + "/proc/stat");
   return std::unique_ptr<CounterSource>(
-      std::make_unique<ProcSource>(machine, std::move(clock), root));
+      std::make_unique<ProcSource>(machine, std::move(clock), root, what));
 }
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tutti/telemetry/clock.h"
+#include "tutti/telemetry/cores.h"
 #include "tutti/telemetry/source.h"
 
 namespace tutti {
@@ -17,7 +18,8 @@ namespace tutti {
 // threads of one core count together. `root` stands before "/proc" and "/sys". Fails (failed) where
 // there is no /proc/stat.
 Result<std::unique_ptr<CounterSource>> make_proc_source(const Machine& machine, Clock clock,
-                                                        const std::string& root = "");
+                                                        const std::string& root = "",
+                                                        CoresAre what = CoresAre::cores);
 
 }  // namespace tutti
 

@@ -57,7 +57,7 @@ JobPolicy::JobPolicy(const Cluster& cluster, const Joined& joined,
       dispatcher_(dispatcher),
       feed_(feed),
       fed_by_(places_in_feed(counters, feed)),
-      own_waiting_(cluster, counters),
+      own_(cluster, counters),
       ledger_(cluster, std::move(counters)),
       slot_of_(static_cast<size_t>(joined.graph.size()), -1) {
   for (size_t i = 0; i < arrivals.size(); ++i) {
@@ -92,7 +92,7 @@ void JobPolicy::started(OpId op, Duration now) {
   const int32_t slot = slot_of_[static_cast<size_t>(op.index)];
   const Joined::Place& place = place_of(op);
   const JobStatus& job = ledger_.state().job(JobId{place.part});
-  own_waiting_.started(slot, job.ops[static_cast<size_t>(place.index)].launched, now);
+  own_.started(slot, job.ops[static_cast<size_t>(place.index)].launched, now);
   ledger_.start(slot);
 }
 
@@ -101,7 +101,7 @@ void JobPolicy::finished(OpId op, Duration now) {
   pass_until(now);
   const int32_t slot = slot_of_[static_cast<size_t>(op.index)];
   const FinishedOp done = ledger_.finish(slot);
-  own_waiting_.finished(slot, done);
+  own_.finished(slot, done);
   if (ledger_.job(done.job).left > 0) return;
   JobRecord& record = run_.jobs[static_cast<size_t>(done.job.index)];
   record.finish = now;
@@ -137,7 +137,7 @@ void JobPolicy::admit_all() {
 void JobPolicy::read_counters() {
   std::vector<CounterReading>& readings = ledger_.readings();
   readings.assign(fed_by_.size(), {});
-  own_waiting_.read(readings);
+  own_.read(ledger_.state().now, readings);
   if (feed_ == nullptr) return;
   feed_->last(fed_);
   for (size_t i = 0; i < fed_by_.size(); ++i) {
@@ -167,7 +167,7 @@ std::optional<OpId> JobPolicy::select() {
 void JobPolicy::launch(const Action& action) {
   const ClusterState& state = ledger_.state();
   const int free = state.free_slot(action.device, state.job(action.job).job->kind(action.op));
-  own_waiting_.launched(state, action, cluster_.first_slot(action.device) + free);
+  own_.launched(state, action, cluster_.first_slot(action.device) + free);
   slot_of_[static_cast<size_t>(joined_.op(action.job.index, action.op).index)] =
       ledger_.launch(action);
   JobRecord& record = run_.jobs[static_cast<size_t>(action.job.index)];

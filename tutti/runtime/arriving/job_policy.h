@@ -17,7 +17,7 @@
 #include "tutti/graph/joined.h"
 #include "tutti/plan/cluster_ledger.h"
 #include "tutti/plan/policy.h"
-#include "tutti/runtime/arriving/own_waiting.h"
+#include "tutti/runtime/arriving/own_counters.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/local/online_watch.h"
 #include "tutti/telemetry/counter_feed.h"
@@ -68,7 +68,7 @@ class JobPolicy final : public OnlineWatch {
   Dispatcher& dispatcher_;
   const CounterFeed* feed_;
   std::vector<int> fed_by_;  // by counter: its place in the feed; -1: nobody counts it
-  OwnWaiting own_waiting_;
+  OwnCounters own_;
   ClusterLedger ledger_;
   ClusterRun run_;
   std::vector<Duration> decision_times_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "tutti/base/check.h"
@@ -147,16 +146,15 @@ Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
 
 Result<Verified> RealCluster::verify_last() const {
   TUTTI_CHECK(loaded_ != nullptr);
-  std::map<const Job*, std::vector<Tensor>> references;
   Verified all;
   for (size_t i = 0; i < loaded_->arrivals.size(); ++i) {
-    const Job& job = *loaded_->arrivals[i].job;
-    if (!references.contains(&job)) {
-      auto reference = reference_values(job.graph(), options_.input_seed);
+    const std::shared_ptr<const Job>& job = loaded_->arrivals[i].job;
+    if (!references_.contains(job)) {
+      auto reference = reference_values(job->graph(), options_.input_seed);
       if (!reference) return reference.error();
-      references.emplace(&job, std::move(*reference));
+      references_.emplace(job, std::move(*reference));
     }
-    const auto one = verify_against(job.graph(), references.at(&job), [&](ValueId value) {
+    const auto one = verify_against(job->graph(), references_.at(job), [&](ValueId value) {
       return runtime_->result(loaded_->joined.value(static_cast<int32_t>(i), value));
     });
     if (!one) return one.error();

@@ -12,6 +12,7 @@
 #define TUTTI_RUNTIME_ARRIVING_REAL_CLUSTER_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,6 +78,7 @@ class RealCluster {
   RealClusterOptions options_;
   std::unique_ptr<LocalRuntime> runtime_;
   std::unique_ptr<Loaded> loaded_;
+  mutable std::map<std::shared_ptr<const Job>, std::vector<Tensor>> references_;
 };
 
 }  // namespace tutti

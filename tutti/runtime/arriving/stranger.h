@@ -16,9 +16,9 @@ namespace tutti {
 struct StrangerSpec {
   enum class Work : uint8_t { memory, compute };
   Work work = Work::memory;
-  double share = 0;        // of a core's time while it is there, on average; 0: nobody comes
-  double spread = 0.5;     // share of the cores that have one at some time
-  std::vector<int> cores;  // as the kernel numbers them
+  double share = 0;          // of a core's time while it is there, on average; 0: nobody comes
+  double spread = 0.5;       // share of the cores that have one at some time
+  std::vector<int> cores{};  // as the kernel numbers them
   Duration mean_on{100'000'000};
   Duration mean_off{20'000'000};
 };

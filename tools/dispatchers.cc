@@ -1,0 +1,98 @@
+#include "tools/dispatchers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tutti/base/source.h"
+#include "tutti/policy/online/registry.h"
+#include "tutti/policy/symphony/dispatcher.h"
+#include "tutti/runtime/arriving/own_counters.h"
+#include "tutti/runtime/cluster/options.h"
+#include "tutti/telemetry/available.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view kModel = "symphony=";
+
+Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster,
+                                 const std::vector<Counter>& counters) {
+  const std::string path = name.substr(kModel.size());
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  const Result<TensorFile> file = read_tensors(*source);
+  if (!file) return file.error();
+  auto model = SymphonyModel::load(*file, path, cluster, counters);
+  if (!model) return model.error();
+  if ((*model)->network().shape().knowledge == Insight::truth) {
+    return invalid_input(path +
+                         ": the model is told the truth, which only its training knows; train one "
+                         "that is told what counters say");
+  }
+  return NamedDispatcher{name,
+                         [model = *model] { return std::make_unique<SymphonyDispatcher>(model); }};
+}
+
+}  // namespace
+
+Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
+                                                      const Cluster& cluster,
+                                                      const std::vector<Counter>& counters) {
+  std::vector<NamedDispatcher> found;
+  const auto add = [&](const DispatcherEntry& entry) {
+    found.push_back({entry.name, [&entry] { return entry.make(entry.usual()); }});
+  };
+  if (names.empty()) {
+    for (const DispatcherEntry& entry : dispatcher_registry()) add(entry);
+  }
+  for (const std::string& name : names) {
+    if (name.starts_with(kModel)) {
+      Result<NamedDispatcher> model = model_of(name, cluster, counters);
+      if (!model) return model.error();
+      found.push_back(std::move(*model));
+      continue;
+    }
+    const Result<const DispatcherEntry*> entry = find_dispatcher(name);
+    if (!entry && name == "symphony") {
+      return invalid_input("symphony needs a trained model of this machine: symphony=FILE");
+    }
+    if (!entry) return entry.error();
+    add(**entry);
+  }
+  return found;
+}
+
+std::string known_dispatchers() {
+  std::string text = "Dispatchers:\n";
+  for (const DispatcherEntry& entry : dispatcher_registry())
+    text += fmt::format("  {:<14} {}\n", entry.name, entry.what);
+  text += fmt::format("  {:<14} {}\n", "symphony=FILE",
+                      "a model of tutti train symphony, made for this machine");
+  return text;
+}
+
+std::unique_ptr<CounterFeed> read_host(const Machine& machine, const FeedOptions& options) {
+  std::vector<std::unique_ptr<CounterSource>> sources;
+  for (AvailableSource& item : available_sources(machine, CoresAre::processors)) {
+    // Those of this process and its threads are about no part of the machine.
+    const bool about_us = item.name == "process" || item.name == "thread";
+    if (item.source != nullptr && !about_us) sources.push_back(std::move(item.source));
+  }
+  return std::make_unique<CounterFeed>(std::move(sources), options);
+}
+
+std::vector<Counter> counters_for_real(const Machine& machine, const CounterFeed& feed) {
+  std::vector<Counter> counters = usual_counters(machine);
+  std::erase_if(counters, [&](const Counter& counter) {
+    if (OwnCounters::tells(machine, counter)) return false;
+    return std::none_of(feed.counters().begin(), feed.counters().end(), [&](const Counter& fed) {
+      return fed.quantity == counter.quantity && fed.resource == counter.resource &&
+             fed.threshold == counter.threshold;
+    });
+  });
+  return counters;
+}
+
+}  // namespace tutti

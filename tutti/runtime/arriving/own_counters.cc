@@ -1,0 +1,132 @@
+#include "tutti/runtime/arriving/own_counters.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+namespace {
+
+// Shorter fetches say more of the engine's own delays than of links.
+constexpr Duration kLeastFetch = std::chrono::microseconds(50);
+
+double waiting_share(Duration alone, Duration took) {
+  if (took.count() <= 0) return 0;
+  return std::clamp(1 - static_cast<double>(alone.count()) / static_cast<double>(took.count()), 0.0,
+                    1.0);
+}
+
+CounterReading reading_of(const std::vector<double>& values) {
+  CounterReading reading{.count = static_cast<int>(values.size())};
+  for (const double value : values) reading.mean += value / reading.count;
+  double squares = 0;
+  for (const double value : values) squares += (value - reading.mean) * (value - reading.mean);
+  if (reading.count > 1) reading.spread = std::sqrt(squares / (reading.count - 1));
+  return reading;
+}
+
+}  // namespace
+
+bool OwnCounters::tells(const Machine& machine, const Counter& counter) {
+  if (counter.quantity == Quantity::waiting) return true;
+  return counter.quantity == Quantity::busy && counter.resource.kind == Resource::Kind::device &&
+         !is_cpu(machine, DeviceId{counter.resource.index});
+}
+
+OwnCounters::OwnCounters(const Cluster& cluster, const std::vector<Counter>& counters)
+    : cluster_(cluster), fetches_(static_cast<size_t>(cluster.slot_count())) {
+  for (size_t i = 0; i < counters.size(); ++i) {
+    if (!tells(cluster.machine(), counters[i])) continue;
+    const Told told{.counter = static_cast<int>(i), .resource = counters[i].resource};
+    if (counters[i].quantity == Quantity::waiting) {
+      waiting_.push_back(told);
+    } else {
+      busy_.push_back({.told = told, .device = DeviceId{told.resource.index}});
+    }
+  }
+}
+
+void OwnCounters::Told::add(double share) {
+  if (last.size() < kWindow) {
+    last.push_back(share);
+  } else {
+    last[next++ % kWindow] = share;
+  }
+}
+
+void OwnCounters::launched(const ClusterState& state, const Action& action, int32_t slot) {
+  Fetch& fetch = fetches_[static_cast<size_t>(slot)];
+  fetch = {};
+  if (waiting_.empty()) return;
+  const JobStatus& job = state.job(action.job);
+  fetch.alone = state.fetch_time(job, action.op, action.device);
+  if (fetch.alone < kLeastFetch) return;
+  const Machine& machine = cluster_.machine();
+  const MemoryId to = machine.memory_of(action.device);
+  for (const ValueId value : job.job->graph().operands(action.op)) {
+    if (job.holds(to, value)) continue;
+    for (int32_t m = 0; m < machine.memory_count(); ++m) {
+      const Route* route = machine.route(MemoryId{m}, to);
+      if (!job.holds(MemoryId{m}, value) || route == nullptr) continue;
+      for (const Hop& hop : route->hops) {
+        for (const ChannelId channel : hop.channels) fetch.channels.push_back(resource_of(channel));
+      }
+      break;
+    }
+  }
+}
+
+void OwnCounters::started(int32_t slot, Duration launched, Duration now) {
+  pass(cluster_.device_of_slot(slot), now, 1);
+  const Fetch& fetch = fetches_[static_cast<size_t>(slot)];
+  if (fetch.alone < kLeastFetch) return;
+  for (const Resource& channel : fetch.channels)
+    add_waiting(channel, waiting_share(fetch.alone, now - launched));
+}
+
+void OwnCounters::finished(int32_t slot, const FinishedOp& op) {
+  pass(op.device, op.finished, -1);
+  const Resource memory = resource_of(cluster_.machine().memory_of(op.device));
+  const int32_t shared = cluster_.resources().find(memory);
+  for (const Draw& draw : cluster_.draws(op.kind, slot)) {
+    if (draw.resource != shared || draw.amount <= 0) continue;
+    add_waiting(memory, waiting_share(op.alone, op.finished - op.started));
+    return;
+  }
+}
+
+void OwnCounters::add_waiting(const Resource& resource, double share) {
+  for (Told& told : waiting_) {
+    if (told.resource == resource) return told.add(share);
+  }
+}
+
+// Time passes on the device, and then so many more of its slots run an op.
+void OwnCounters::pass(DeviceId device, Duration now, int begun) {
+  for (Busy& busy : busy_) {
+    if (busy.device != device) continue;
+    busy.ran += (now - busy.passed) * busy.running;
+    busy.passed = now;
+    busy.running += begun;
+    const Duration interval = now - busy.since;
+    if (interval < kInterval) return;
+    const double slots = cluster_.machine().device(device).slots;
+    busy.told.add(static_cast<double>(busy.ran.count()) /
+                  (slots * static_cast<double>(interval.count())));
+    busy.since = now;
+    busy.ran = Duration(0);
+    return;
+  }
+}
+
+void OwnCounters::read(Duration now, std::vector<CounterReading>& readings) {
+  for (const Told& told : waiting_) {
+    if (!told.last.empty()) readings[static_cast<size_t>(told.counter)] = reading_of(told.last);
+  }
+  for (Busy& busy : busy_) {
+    pass(busy.device, now, 0);
+    const Told& told = busy.told;
+    if (!told.last.empty()) readings[static_cast<size_t>(told.counter)] = reading_of(told.last);
+  }
+}
+
+}  // namespace tutti
