@@ -3,7 +3,8 @@
 //
 //   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
 //                                           without unknown load: a line of JSON for each
-//   symphony_bench rivals                   the same of every dispatcher without a network
+//   symphony_bench sees MODEL               how far what it takes others to use is from what they
+//   do symphony_bench rivals                   slow-downs of every dispatcher without a network
 //   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
 //   symphony_bench ablations FOLDER         each ablation beside the whole
@@ -106,6 +107,69 @@ int judge(const std::string& path, int readings) {
       fmt::print("{}\n", line.dump());
       std::fflush(stdout);
     }
+  }
+  return 0;
+}
+
+// ---- sees
+
+const char* kind_name(Resource::Kind kind) {
+  constexpr const char* kNames[] = {"machine", "host",    "memory", "device",
+                                    "core",    "channel", "cache"};
+  return kNames[static_cast<int>(kind)];
+}
+
+// What the model takes others to draw on each resource, beside what they do draw, while the rule
+// that training starts from decides.
+int show_sight(const std::string& path) {
+  const Bench bench;
+  const auto model = load_model(path, bench);
+  const auto told = load_model("untrained:truth", bench);
+  if (model == nullptr || told == nullptr) return 2;
+  struct Errors {
+    int64_t count = 0;
+    double absolute = 0, signed_sum = 0, truth = 0;
+  };
+  std::map<std::string, Errors> by_kind;
+  for (uint64_t episode = 0; episode < kEpisodes; ++episode) {
+    const JobScenario scenario = bench.scenario(0.6, true, episode);
+    ClusterSim sim(*bench.study.cluster, scenario.options);
+    sim.reset(scenario.arrivals, scenario.seed);
+    const MindOptions options{.seed = episode, .truth = [&sim](const Resource& resource) {
+                                return sim.utilisation(resource);
+                              }};
+    SymphonyMind mind(model, options);
+    SymphonyMind judge(told, options);
+    int64_t epoch = -1;
+    while (!sim.done()) {
+      const Sight seen = mind.consider(sim.state()).sight;
+      const Consideration& true_one = judge.consider(sim.state());
+      if (sim.state().epoch != epoch) {
+        epoch = sim.state().epoch;
+        for (int v = 0; v < model->topology().size(); ++v) {
+          const auto at = static_cast<size_t>(v);
+          const auto others = [&](const Sight& sight) {
+            return std::max(0.0F, sight.seen[at * kVertexSeen + kUse] - sight.own_before[at]) +
+                   sight.unseen[at];
+          };
+          const double truth = others(true_one.sight);
+          const double error = others(seen) - truth;
+          Errors& errors = by_kind[kind_name(model->topology().resource(v).kind)];
+          ++errors.count;
+          errors.absolute += std::abs(error);
+          errors.signed_sum += error;
+          errors.truth += truth;
+        }
+      }
+      const Action action = true_one.sight.actions[SymphonyMind::best(true_one.scores)];
+      TUTTI_CHECK(sim.step(action).has_value());
+    }
+  }
+  fmt::print("{:<10}{:>12}{:>12}{:>12}\n", "kind", "others", "error", "bias");
+  for (const auto& [kind, errors] : by_kind) {
+    const auto count = static_cast<double>(errors.count);
+    fmt::print("{:<10}{:>12.4f}{:>12.4f}{:>12.4f}\n", kind, errors.truth / count,
+               errors.absolute / count, errors.signed_sum / count);
   }
   return 0;
 }
@@ -328,11 +392,12 @@ int run(const std::vector<std::string>& words) {
     if (what == "iterations") return show_iterations(words[1]);
     if (what == "ablations") return show_ablations(words[1]);
     if (what == "latency") return show_latency(words[1]);
+    if (what == "sees") return show_sight(words[1]);
   }
-  std::fprintf(
-      stderr,
-      "symphony_bench judge MODEL [READINGS] | rivals | ladder FOLDER | iterations FOLDER | "
-      "ablations FOLDER | latency MODEL\n");
+  std::fprintf(stderr,
+               "symphony_bench judge MODEL [READINGS] | sees MODEL | rivals | ladder FOLDER | "
+               "iterations FOLDER | "
+               "ablations FOLDER | latency MODEL\n");
   return 2;
 }
 

@@ -35,6 +35,26 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
   return std::shared_ptr<const SymphonyModel>(std::move(model));
 }
 
+namespace {
+
+// A decision draws few samples. With the spreads that a belief starts from elsewhere, hardly one of
+// them keeps a weight where many things are seen to wait at once, and what a counter tells outright
+// is known no better than one sample is.
+std::vector<double> first_constants(const Network& network) {
+  std::vector<double> raw = network.start();
+  for (size_t k = 0; k < raw.size(); ++k) {
+    const Constant& constant = network.constants()[k];
+    if (constant.name.starts_with("noise.waiting.")) {
+      raw[k] = raw_value(constant.range, 0.2);
+    } else if (constant.name.starts_with("noise.") || constant.name == "weight.core.backend") {
+      raw[k] = raw_value(constant.range, 0.02);
+    }
+  }
+  return raw;
+}
+
+}  // namespace
+
 TensorFile SymphonyModel::fresh(SymphonyShape shape, const Cluster& cluster,
                                 const std::vector<Counter>& counters, uint64_t seed) {
   if (shape.knowledge == Insight::counters) {
@@ -44,7 +64,7 @@ TensorFile SymphonyModel::fresh(SymphonyShape shape, const Cluster& cluster,
   TensorFile file = SymphonyNetwork::fresh(shape, seed);
   if (shape.knowledge == Insight::belief) {
     const Belief belief(cluster.machine(), counters);
-    store_constants(belief.network(), belief.network().start(), file);
+    store_constants(belief.network(), first_constants(belief.network()), file);
   }
   return file;
 }

@@ -86,13 +86,16 @@ struct Sight {
   bool may_rest = false;
 };
 
+// Somebody else is taken to be as many as this: jobs of others have several ops at once, as ours.
+inline constexpr float kOtherFlows = 4;
+
 // How much slower than alone an op goes that draws `share` of a resource, beside `flows` own ops
 // that draw `own` together and somebody who draws `others`; below 1: no slower. What is there is
 // divided max-min fairly (tutti/runtime/cluster/flows.h): nobody who wants less than an even share
 // is held back, and an op's level is the largest that is left when some have all that they want.
 inline float slower_by(float share, float own, float flows, float others) {
-  const float level =
-      std::max({1 - own - others, (1 - own) / 2, (1 - others) / (flows + 1), 1 / (flows + 2)});
+  const float level = std::max({1 - own - others, (1 - own) / (kOtherFlows + 1),
+                                (1 - others) / (flows + 1), 1 / (flows + kOtherFlows + 1)});
   return share / level;
 }
 

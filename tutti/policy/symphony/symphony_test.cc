@@ -139,7 +139,7 @@ TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
         const Sight::VertexDraw& draw = free.sight.draws[static_cast<size_t>(d)];
         if (draw.vertex == v) share = draw.share;
       }
-      if (share > 0.51F) {
+      if (share > 0.21F) {
         EXPECT_LT(crowded.scores[i], free.scores[i]) << v << " " << i;
         ++avoided;
       } else {
@@ -152,10 +152,10 @@ TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
 
 // Nobody who wants less than an even share goes slower; the rest is divided evenly.
 TEST(Sight, WhatIsSharedIsDividedMaxMinFairly) {
-  EXPECT_FLOAT_EQ(slower_by(0.4F, 0, 0, 1), 0.8F);
-  EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 1), 1.8F);
+  EXPECT_FLOAT_EQ(slower_by(0.1F, 0, 0, 1), 0.5F);
+  EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 1), 4.5F);
   EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 0.2F), 0.9F / 0.8F);
-  EXPECT_FLOAT_EQ(slower_by(1, 0.2F, 2, 1), 2.5F);     // 0.1 + 0.1 + 0.4 + 0.4
+  EXPECT_FLOAT_EQ(slower_by(1, 0.2F, 2, 1), 6.25F);    // 0.1 + 0.1 + five times 0.16
   EXPECT_FLOAT_EQ(slower_by(0.5F, 1.8F, 2, 0), 1.5F);  // a third each
 }
 

@@ -84,10 +84,10 @@ struct ClusterSim::Transfer {
 };
 
 struct ClusterSim::Tenant {
-  Draw draw{};
-  double capacity = 0;
+  DeviceId device{};
   Rng rng{0};
-  int32_t flow = -1;  // while it is there
+  std::vector<std::vector<Draw>> draws;  // of each of its flows
+  std::vector<int32_t> flows;            // while it is there
 };
 
 ClusterSim::ClusterSim(const Cluster& cluster, ClusterOptions options)
@@ -130,20 +130,11 @@ void ClusterSim::make_tenants() {
   tenants_.clear();
   const UnknownLoad& load = options_.unknown_load;
   if (load.share <= 0) return;
-  for (int32_t r = 0; r < cluster_.resources().size(); ++r) {
-    const Resource& resource = cluster_.resources()[r].resource;
-    const bool is_host_memory =
-        resource.kind == Resource::Kind::memory &&
-        std::any_of(cluster_.machine().hosts().begin(), cluster_.machine().hosts().end(),
-                    [&](const Host& host) { return resource_of(host.memory) == resource; });
-    if (!is_host_memory && resource.kind != Resource::Kind::core &&
-        resource.kind != Resource::Kind::channel)
-      continue;
-    Rng rng = stream_of(seed_, Purpose::tenants, r);
+  for (const DeviceId device : cluster_.machine().devices()) {
+    Rng rng = stream_of(seed_, Purpose::tenants, device.index);
     if (rng.uniform() >= load.spread) continue;
     auto tenant = std::make_unique<Tenant>();
-    tenant->draw.resource = r;
-    tenant->capacity = flows_.capacities()[r];
+    tenant->device = device;
     const Duration first = exponential(rng, load.mean_off);
     tenant->rng = rng;
     tenants_.push_back(std::move(tenant));
@@ -153,17 +144,39 @@ void ClusterSim::make_tenants() {
 
 void ClusterSim::switch_tenant(int32_t index) {
   Tenant& tenant = *tenants_[index];
-  if (tenant.flow >= 0) {
-    flows_.leave(tenant.flow);
-    tenant.flow = -1;
+  const UnknownLoad& load = options_.unknown_load;
+  if (tenant.flows.empty()) {
+    begin_tenancy(tenant);
   } else {
-    const double share = options_.unknown_load.share * (0.5 + tenant.rng.uniform());
-    tenant.draw.amount = std::min(1.0, share) * tenant.capacity;
-    tenant.flow = flows_.join({&tenant.draw, 1}, ClusterFlows::kEndless, -1);
+    for (const int32_t flow : tenant.flows) flows_.leave(flow);
+    tenant.flows.clear();
+  }
+  const bool is_there = !tenant.flows.empty();
+  schedule(now() + exponential(tenant.rng, is_there ? load.mean_on : load.mean_off),
+           Event::Kind::tenant, index);
+}
+
+// It does something that the device is used for, as often at once as it likes.
+void ClusterSim::begin_tenancy(Tenant& tenant) {
+  std::vector<OpKindId> kinds;
+  for (int32_t k = 0; k < static_cast<int32_t>(cluster_.kinds().size()); ++k) {
+    if (cluster_.runs(OpKindId{k}, tenant.device)) kinds.push_back(OpKindId{k});
   }
   const UnknownLoad& load = options_.unknown_load;
-  schedule(now() + exponential(tenant.rng, tenant.flow >= 0 ? load.mean_on : load.mean_off),
-           Event::Kind::tenant, index);
+  const double share = std::min(1.0, load.share * (0.5 + tenant.rng.uniform()));
+  const auto kind = static_cast<size_t>(tenant.rng.uniform() * static_cast<double>(kinds.size()));
+  const int slots = cluster_.machine().device(tenant.device).slots;
+  const auto first = static_cast<int>(tenant.rng.uniform() * slots);
+  if (kinds.empty()) return;
+  tenant.draws.clear();
+  for (int i = 0; i < load.flows; ++i) {
+    const int32_t slot = cluster_.first_slot(tenant.device) + (first + i) % slots;
+    const std::span<const Draw> draws = cluster_.draws(kinds[kind], slot);
+    tenant.draws.emplace_back(draws.begin(), draws.end());
+    for (Draw& draw : tenant.draws.back()) draw.amount *= share;
+  }
+  for (const std::vector<Draw>& draws : tenant.draws)
+    tenant.flows.push_back(flows_.join(draws, ClusterFlows::kEndless, -1));
 }
 
 void ClusterSim::schedule(Duration time, Event::Kind kind, int32_t index) {

@@ -107,6 +107,7 @@ class ClusterSim {
   void end_op(int32_t slot);
   void end_job(JobId id);
   void switch_tenant(int32_t tenant);
+  void begin_tenancy(Tenant& tenant);
   void schedule(Duration time, Event::Kind kind, int32_t index);
   // To the next time at which something can be decided, or to the end.
   void move_on();

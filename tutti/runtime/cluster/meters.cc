@@ -63,8 +63,9 @@ ClusterOptions job_study_options(double unknown_load) {
   ClusterOptions options;
   options.truth = {.link = 0.9, .switched = 0.75, .memory = 0.85, .cache = 0.9, .root = 0.9};
   options.unknown_load = {.share = unknown_load,
+                          .flows = 4,
                           .mean_on = std::chrono::milliseconds(100),
-                          .mean_off = std::chrono::milliseconds(20)};
+                          .mean_off = std::chrono::milliseconds(40)};
   return options;
 }
 

@@ -24,11 +24,13 @@ struct HiddenTruth {
   double outstanding_threshold = 8;
 };
 
-// Load that no dispatcher sees: tenants that come and go, each drawing on one resource. A resource
-// is a core, a host's memory, or a channel with a bandwidth.
+// Load that no dispatcher sees: tenants that come and go, each using one device as an op of ours
+// would, of a kind that the cluster has, with all that this draws on the way: cores, memory, links,
+// switches. They take no slots.
 struct UnknownLoad {
-  double share = 0;     // of a resource that a tenant takes while it is there, on average; 0: none
-  double spread = 0.5;  // share of all resources that have a tenant at some time
+  double share = 0;     // of what such an op draws, on average; 0: no tenants
+  double spread = 0.5;  // share of all devices that have a tenant at some time
+  int flows = 1;        // as many ops at once
   Duration mean_on{20'000'000};
   Duration mean_off{20'000'000};
 };

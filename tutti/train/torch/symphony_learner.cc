@@ -276,8 +276,9 @@ class SymphonyModule {
     const Tensor at = indices(batch.option_by).unsqueeze(1) * topology_.size() +
                       vertex.masked_fill(draws.absent, 0);
     const Tensor others = by_vertex.index_select(0, at.view({-1})).view_as(none);
-    const Tensor level = torch::max(torch::max(1 - own - others, (1 - own) / 2),
-                                    torch::max((1 - others) / (flows + 1), 1 / (flows + 2)));
+    const Tensor level =
+        torch::max(torch::max(1 - own - others, (1 - own) / (kOtherFlows + 1)),
+                   torch::max((1 - others) / (flows + 1), 1 / (flows + kOtherFlows + 1)));
     // As slower_by.
     const Tensor slower =
         (plain(batch.draw_share) / level)
