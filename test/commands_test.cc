@@ -59,6 +59,56 @@ TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
   EXPECT_NE(refused.err.find("bad.json:2"), std::string::npos) << refused.err;
 }
 
+TEST_F(Commands, ClusterRunsJobsForRealAndVerifiesThem) {
+  const std::string graph = path("job.json");
+  ASSERT_EQ(run({"graph", "make", "chainmm", "--size", "48", "--split", "2,2,2", "--devices", "2",
+                 "-o", graph})
+                .exit_code,
+            0);
+  const Ran ran = run({"cluster", graph, "--runtime", "local", "-m", "this-host:2x1", "--jobs", "8",
+                       "--repeats", "2", "--unknown-load", "0.5", "--verify", "--policy",
+                       "fifo,heft", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(number_of(ran.out, "repeats"), 2);
+  EXPECT_GT(number_of(ran.out, "mean_slowdown", 0), 0);
+  EXPECT_NE(ran.out.find("\"good\":true"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("\"good\":false"), std::string::npos) << ran.out;
+  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{
+           {"cluster", "--runtime", "local"},     // no graphs
+           {"cluster", graph, "--repeats", "2"},  // of the other runtime
+           {"cluster", graph, "--runtime", "local", "--noise", "0.1"},
+           {"cluster", graph, "--runtime", "local", "--policy", "symphony"},
+           {"cluster", graph, "--runtime", "local", "--policy", "symphony=" + graph},
+           {"cluster", "align-3", "--runtime", "local"},  // no kernels
+           {"cluster", graph, "--runtime", "local", "--adapt", "m", "--adapted", path("no/m")}}) {
+    const Ran refused = run(bad);
+    EXPECT_NE(refused.exit_code, 0) << refused.out;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+  }
+}
+
+TEST_F(Commands, DemandsFollowFromSizesAndRunTimesAndStayIfTheyAreThere) {
+  // 3 values of 4000 bytes in 1000 ns: 12 bytes per ns, of a memory that carries 10.
+  const std::string graph = write("graph.json", R"({"format": "tutti-graph", "schema_version": 1,
+      "inputs": [{"name": "x", "bytes": 4000}, {"name": "y", "bytes": 4000}],
+      "ops": [{"name": "a", "kind": "fast", "operands": ["x", "y"], "outputs": [{"bytes": 4000}]},
+              {"name": "b", "kind": "slow", "operands": ["x", "y"], "outputs": [{"bytes": 4000}]},
+              {"name": "c", "kind": "known", "operands": ["x"], "outputs": [{"bytes": 4000}]}]})");
+  const std::string machine = write("machine.json", R"({"schema_version": 1, "device": [
+      {"name": "cpu", "kind": "cpu", "uses_host_memory": true, "bytes_per_s": 10000000000}]})");
+  const std::string costs = write("costs.json", R"({"schema_version": 1, "run_time": [
+      {"kind": "fast", "time_ns": 1000}, {"kind": "slow", "time_ns": 4000},
+      {"kind": "known", "time_ns": 1000}],
+      "demand": [{"kind": "known", "memory_bytes_per_s": 5}]})");
+  const std::string output = path("with.json");
+  const Ran ran = run({"costs", "demands", graph, "-m", machine, "--costs", costs, "-o", output});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string text = read_text(output);
+  EXPECT_EQ(number_of(text, "memory_bytes_per_s", 0), 5) << text;
+  EXPECT_DOUBLE_EQ(number_of(text, "memory_bytes_per_s", 1), 10e9) << text;  // fast
+  EXPECT_DOUBLE_EQ(number_of(text, "memory_bytes_per_s", 2), 3e9) << text;   // slow
+}
+
 TEST_F(Commands, PlanNamesThePoliciesWithoutAPlan) {
   const std::string graph = path("graph.json");
   ASSERT_EQ(run({"graph", "make", "layered", "--ops", "30", "-o", graph}).exit_code, 0);

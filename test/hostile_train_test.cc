@@ -65,6 +65,55 @@ TEST_F(Train, SaysWhatCanBeTrainedAndWhere) {
   }
 }
 
+// Learned in simulation with the counters of this host, it decides for real, and its belief is
+// fitted to what counters say there: that changes the belief's constants and nothing else.
+TEST_F(Train, SymphonyLearnsOnAMachineOfOnesOwnDecidesForRealAndIsAdapted) {
+  const std::string job = path("job.json");
+  ASSERT_EQ(run({"graph", "make", "chainmm", "--size", "48", "--split", "2,2,1", "--devices", "2",
+                 "-o", job})
+                .exit_code,
+            0);
+  const std::string machine = write("machine.json", R"({"schema_version": 1, "device": [
+      {"name": "cpu0", "kind": "cpu", "uses_host_memory": true, "flops_per_s": 10000000000,
+       "bytes_per_s": 10000000000},
+      {"name": "cpu1", "kind": "cpu", "uses_host_memory": true, "flops_per_s": 10000000000,
+       "bytes_per_s": 10000000000}]})");
+  const std::string none = write("none.json", R"({"schema_version": 1})");
+  const std::string costs = path("costs.json");
+  ASSERT_EQ(run({"costs", "demands", job, "-m", machine, "--costs", none, "-o", costs}).exit_code,
+            0);
+  const std::string folder = path("symphony");
+  const Ran trained =
+      run({"train", "symphony",  job, "-m",         machine, "--costs",     costs, "--counters",
+           "host",  "--jobs",    "2", "--episodes", "2",     "--scenarios", "1",   "--rollouts",
+           "2",     "--threads", "1", "-o",         folder});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const std::string model = folder + "/model.safetensors";
+  const std::string adapted = path("adapted.safetensors");
+  const Ran ran = run({"cluster", job, "--runtime", "local", "-m", machine, "--costs", costs,
+                       "--jobs", "6", "--repeats", "1", "--policy", "symphony=" + model, "--adapt",
+                       model, "--adapted", adapted, "--verify"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("fitted to"), std::string::npos) << ran.err;
+  const std::string before = read_text(model);
+  const std::string after = read_text(adapted);
+  ASSERT_EQ(after.size(), before.size());
+  size_t changed = 0;
+  for (size_t i = 0; i < after.size(); ++i) changed += after[i] != before[i];
+  EXPECT_GT(changed, 0U);
+  EXPECT_LT(changed, 400U);  // a few dozen constants of four bytes
+  EXPECT_EQ(run({"cluster", job, "--runtime", "local", "-m", machine, "--costs", costs, "--jobs",
+                 "2", "--repeats", "1", "--policy", "symphony=" + adapted})
+                .exit_code,
+            0);
+  const Ran elsewhere = run({"cluster", job, "--runtime", "local", "-m", "this-host:1x1",
+                             "--policy", "symphony=" + model});
+  EXPECT_EQ(elsewhere.exit_code, 2);
+  const Ran without = run({"train", "symphony", "-m", machine, "-o", path("no")});
+  EXPECT_EQ(without.exit_code, 2);
+  expect_one_sentence(without, "name their graphs");
+}
+
 // The planner's own answer, instead of figures that mean nothing.
 TEST_F(Train, RefusesAProblemThatNobodyHasAPlanOf) {
   std::string limits;

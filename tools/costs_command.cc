@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/costs_demands.h"
 #include "tools/inputs.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
@@ -126,6 +127,7 @@ int run_import(const CostsArguments& arguments) {
 void add_costs_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("costs", "Make costs files of what was measured");
   command->require_subcommand(1);
+  add_costs_demands(*command, exit_code);
   CLI::App* import = command->add_subcommand("import", "Take the run times of ops from a profile");
   import->footer("Example: tutti costs import ort_profile.json --graph model.onnx -o costs.toml");
   auto arguments = std::make_shared<CostsArguments>();

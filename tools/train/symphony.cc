@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "tools/dispatchers.h"
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
+#include "tutti/costs/file.h"
+#include "tutti/machine/preset.h"
 #include "tutti/train/symphony_configuration.h"
 #include "tutti/train/symphony_run.h"
 
@@ -19,6 +22,11 @@ namespace tutti {
 namespace {
 
 struct SymphonyArguments {
+  std::vector<std::string> graphs;
+  std::vector<std::string> check_graphs;
+  std::string machine;
+  std::string costs;
+  std::string counters = "all";
   CommonOptions common;
   SearchOptions budget;
   std::string folder;
@@ -133,6 +141,51 @@ void tell_the_end(const SymphonyEnd& end, int64_t total) {
                       : "; the same command goes on from there");
 }
 
+Result<std::vector<Graph>> load_graphs(const std::vector<std::string>& paths) {
+  std::vector<Graph> graphs;
+  for (const std::string& path : paths) {
+    Result<Imported> imported = load_graph(path);
+    if (!imported) return imported.error();
+    graphs.push_back(std::move(imported->graph));
+  }
+  return graphs;
+}
+
+// The cluster of the study, or the user's own with the user's own jobs.
+Result<SymphonyStudy> find_study(const SymphonyArguments& arguments) {
+  if (arguments.graphs.empty()) {
+    if (!arguments.machine.empty() || !arguments.costs.empty() || !arguments.check_graphs.empty()) {
+      return invalid_input(
+          "--machine, --costs and --check-jobs are for jobs of your own; name their graphs");
+    }
+    return symphony_study(arguments.study);
+  }
+  Result<Machine> machine =
+      load_machine(arguments.machine.empty() ? "this-host" : arguments.machine);
+  if (!machine) return machine.error();
+  CostSpec costs;
+  if (!arguments.costs.empty()) {
+    Result<Source> source = Source::open(arguments.costs);
+    if (!source) return source.error();
+    Result<CostSpec> read = read_costs(*source);
+    if (!read) return read.error();
+    costs = std::move(*read);
+  }
+  std::vector<Counter> counters = usual_counters(*machine);
+  if (arguments.counters == "host") {
+    counters = counters_for_real(*machine, *read_host(*machine, {}));
+  }
+  Result<Cluster> cluster = Cluster::make(std::move(*machine), std::move(costs));
+  if (!cluster) return cluster.error();
+  Result<std::vector<Graph>> jobs = load_graphs(arguments.graphs);
+  if (!jobs) return jobs.error();
+  Result<std::vector<Graph>> checks =
+      load_graphs(arguments.check_graphs.empty() ? arguments.graphs : arguments.check_graphs);
+  if (!checks) return checks.error();
+  return symphony_study_of(std::move(*cluster), std::move(*jobs), std::move(*checks),
+                           std::move(counters), arguments.study);
+}
+
 Result<void> train(const SymphonyArguments& arguments) {
   const Budget budget = arguments.budget.to_budget();
   Stop stop = budget.stop;
@@ -141,7 +194,9 @@ Result<void> train(const SymphonyArguments& arguments) {
   if (!made) return made.error();
   apply_flags(arguments, *made);
   if (auto good = check_settings(*made); !good) return good;
-  const SymphonyStudy study = symphony_study(arguments.study);
+  const auto found = find_study(arguments);
+  if (!found) return found.error();
+  const SymphonyStudy& study = *found;
   const std::vector<Counter>& counters = study.world.options.counters;
   TensorFile start =
       SymphonyModel::fresh(made->shape, *study.cluster, counters, arguments.common.seed);
@@ -232,6 +287,20 @@ void add_symphony(CLI::App& app, int& exit_code) {
       ->required()
       ->check(names_a_folder());
   command.add_option("--from", arguments->from, "A model to begin with");
+  command.add_option("graphs", arguments->graphs,
+                     "Jobs to learn from: graph files (drawn jobs on the cluster of the study)");
+  command.add_option("--check-jobs", arguments->check_graphs,
+                     "Graph files to choose the best model by (those to learn from)");
+  command.add_option("-m,--machine", arguments->machine,
+                     "With graphs: machine file or preset (this-host)");
+  command.add_option("--costs", arguments->costs,
+                     "With graphs: costs file, with [[demand]] rows for what ops share");
+  command
+      .add_option("--counters", arguments->counters,
+                  "With graphs: all that are usual, or host: those that this host, or a run on it, "
+                  "can tell, for models that decide for real")
+      ->check(CLI::IsMember({"all", "host"}))
+      ->capture_default_str();
   command.add_option("--config", arguments->config,
                      fmt::format("{}", fmt::join(symphony_configuration_names(), ", ")));
   command

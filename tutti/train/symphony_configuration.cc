@@ -59,17 +59,29 @@ Result<SymphonyConfiguration> symphony_configuration(const std::string& name) {
 }
 
 SymphonyStudy symphony_study(const SymphonyStudySpec& spec) {
-  SymphonyStudy study{.cluster = std::make_unique<Cluster>(job_study_cluster()), .world = {}};
+  Cluster cluster = job_study_cluster();
+  std::vector<Counter> counters = usual_counters(cluster.machine());
+  auto study = symphony_study_of(std::move(cluster), make_jobs(JobSet::train, spec.jobs, 1),
+                                 make_jobs(JobSet::validation, spec.check_jobs, 1),
+                                 std::move(counters), spec);
+  TUTTI_CHECK(study.has_value());  // they are made for this cluster
+  study->world.options.truth = job_study_options(0).truth;
+  return std::move(*study);
+}
+
+Result<SymphonyStudy> symphony_study_of(Cluster cluster, std::vector<Graph> jobs,
+                                        std::vector<Graph> checks, std::vector<Counter> counters,
+                                        const SymphonyStudySpec& spec) {
+  SymphonyStudy study{.cluster = std::make_unique<Cluster>(std::move(cluster)), .world = {}};
   SymphonyWorld& world = study.world;
   world.cluster = study.cluster.get();
-  auto jobs = add_jobs(*study.cluster, make_jobs(JobSet::train, spec.jobs, 1));
-  TUTTI_CHECK(jobs.has_value());  // they are made for this cluster
-  auto checks = add_jobs(*study.cluster, make_jobs(JobSet::validation, spec.check_jobs, 1));
-  TUTTI_CHECK(checks.has_value());
-  world.jobs = std::move(*jobs);
-  world.check_jobs = std::move(*checks);
-  world.options = job_study_options(0);
-  world.options.counters = usual_counters(study.cluster->machine());
+  auto to_learn = add_jobs(*study.cluster, std::move(jobs));
+  if (!to_learn) return to_learn.error();
+  auto to_check = add_jobs(*study.cluster, std::move(checks));
+  if (!to_check) return to_check.error();
+  world.jobs = std::move(*to_learn);
+  world.check_jobs = std::move(*to_check);
+  world.options.counters = std::move(counters);
   world.options.readings = spec.readings;
   world.unknown_load = job_study_options(spec.unknown_load).unknown_load;
   world.loads = spec.loads;

@@ -43,6 +43,12 @@ struct SymphonyStudy {
 };
 SymphonyStudy symphony_study(const SymphonyStudySpec& spec);
 
+// The same on somebody's own cluster, with jobs to learn from and jobs to choose the best model by.
+// It carries what it states. Fails (invalid_input) as Cluster::add_job does.
+Result<SymphonyStudy> symphony_study_of(Cluster cluster, std::vector<Graph> jobs,
+                                        std::vector<Graph> checks, std::vector<Counter> counters,
+                                        const SymphonyStudySpec& spec);
+
 }  // namespace tutti
 
 #endif  // TUTTI_TRAIN_SYMPHONY_CONFIGURATION_H_
