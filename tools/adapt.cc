@@ -14,7 +14,7 @@
 namespace tutti {
 namespace {
 
-constexpr size_t kMostObservations = 512;  // spread over the record, so that a fit takes seconds
+constexpr size_t kMostObservations = 128;  // spread over the record, so that a fit takes seconds
 
 bool is_news(const std::vector<CounterReading>& before, const std::vector<CounterReading>& now) {
   for (size_t i = 0; i < now.size(); ++i) {
