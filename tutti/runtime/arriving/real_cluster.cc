@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tutti/base/check.h"
@@ -99,15 +100,24 @@ Result<void> RealCluster::load(std::vector<Arrival> arrivals) {
   local.keep_inputs = true;
   local.stop = options_.stop;
   local.progress = options_.progress;
-  local.input = [this](ValueId value, const Block& block) {
-    const Joined::Place& place = loaded_->joined.value_places[static_cast<size_t>(value.index)];
-    const Job& job = *loaded_->arrivals[static_cast<size_t>(place.part)].job;
-    if (can_fill(block.dtype)) {
-      fill_input(job.graph(), ValueId{place.index}, options_.input_seed, block);
-    }
-  };
+  local.input = [this](ValueId value, const Block& block) { fill(value, block); };
   runtime_->set_options(std::move(local));
   return {};
+}
+
+void RealCluster::fill(ValueId value, const Block& block) {
+  if (!can_fill(block.dtype)) return;
+  const Joined::Place& place = loaded_->joined.value_places[static_cast<size_t>(value.index)];
+  const std::shared_ptr<const Job>& job = loaded_->arrivals[static_cast<size_t>(place.part)].job;
+  const auto bytes = static_cast<size_t>(loaded_->joined.graph.bytes(value));
+  std::vector<std::byte>& kept = inputs_[{job, place.index}];
+  if (kept.empty()) {
+    fill_input(job->graph(), ValueId{place.index}, options_.input_seed, block);
+    const auto* data = static_cast<const std::byte*>(block.data);
+    kept.assign(data, data + bytes);
+  } else {
+    std::memcpy(block.data, kept.data(), bytes);
+  }
 }
 
 Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {

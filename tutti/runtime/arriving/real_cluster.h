@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/runtime/arriving/stranger.h"
@@ -71,6 +72,7 @@ class RealCluster {
 
  private:
   struct Loaded;
+  void fill(ValueId value, const Block& block);
   RealCluster(const Cluster& cluster, RealClusterOptions options,
               std::unique_ptr<LocalRuntime> runtime);
 
@@ -78,6 +80,8 @@ class RealCluster {
   RealClusterOptions options_;
   std::unique_ptr<LocalRuntime> runtime_;
   std::unique_ptr<Loaded> loaded_;
+  // Numbers of inputs, by job and value: drawing them anew would take longer than many runs.
+  std::map<std::pair<std::shared_ptr<const Job>, int32_t>, std::vector<std::byte>> inputs_;
   mutable std::map<std::shared_ptr<const Job>, std::vector<Tensor>> references_;
 };
 
