@@ -44,6 +44,7 @@ struct ClusterArguments {
   std::string runtime = "sim";
   RealJobsSettings real;
   std::string unknown_work = "memory";
+  std::string counters = "all";
   int interval_ms = 10;
   uint64_t seed = 1;
   bool json = false;
@@ -189,7 +190,10 @@ void print_table(const std::vector<Figures>& results) {
 
 int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
                   const ArrivalsOf& arrivals_of) {
-  const std::vector<Counter> counters = usual_counters(cluster.machine());
+  std::vector<Counter> counters = usual_counters(cluster.machine());
+  if (arguments.counters == "host") {
+    counters = counters_for_real(cluster.machine(), *read_host(cluster.machine(), {}));
+  }
   const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters);
   if (!dispatchers) return report(dispatchers.error());
   const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
@@ -277,7 +281,7 @@ int run_cluster_command(const ClusterArguments& arguments) {
 
 // A flag that says nothing about that runtime is a mistake.
 void check_runtime(const CLI::App& command, const std::string& runtime) {
-  const std::vector<const char*> of_sim = {"--noise", "--set"};
+  const std::vector<const char*> of_sim = {"--noise", "--set", "--counters"};
   const std::vector<const char*> of_local = {"--repeats",      "--warm-up",     "--verify",
                                              "--unknown-work", "--interval-ms", "--adapt"};
   for (const char* flag : runtime == "local" ? of_sim : of_local) {
@@ -365,6 +369,11 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
       ->check(CLI::Range(0.0, 10.0));
+  command
+      ->add_option("--counters", arguments->counters,
+                   "In simulation: all that are usual, or host: those that this host, or a run on "
+                   "it, can tell; as the model was trained (all)")
+      ->check(CLI::IsMember({"all", "host"}));
   command->add_option("--seed", arguments->seed, "Seed of arrivals, noise and tenants (1)")
       ->check(whole_number());
   command->add_flag("--json", arguments->json, "Print the result as JSON");
