@@ -79,6 +79,107 @@ TEST_F(RunCommands, WhatCannotBeRunIsRefusedInOneSentence) {
   expect_one_sentence(simulated, "--runtime local");
 }
 
+TEST_F(RunCommands, OneRunHasNoInterval) {
+  const Ran once = run({"run", graph_, "-m", kHere, "--policy", "heft", "--repeats", "1"});
+  ASSERT_EQ(once.exit_code, 0) << once.err;
+  EXPECT_NE(once.out.find("(one run"), std::string::npos) << once.out;
+  EXPECT_EQ(once.out.find("±"), std::string::npos) << once.out;
+  const Ran json =
+      run({"run", graph_, "-m", kHere, "--policy", "heft", "--repeats", "1", "--json"});
+  EXPECT_NE(json.out.find("\"half_interval_ns\":null"), std::string::npos) << json.out;
+  const Ran compared = run({"compare", graph_, "-m", kHere, "--runtime", "local", "--policies",
+                            "heft", "--repeats", "1", "--json"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_NE(compared.out.find("\"half_interval\":null"), std::string::npos) << compared.out;
+}
+
+TEST_F(RunCommands, CompareRefusesFlagsThatItWouldNotLookAt) {
+  for (const char* flag : {"--seeds", "--runs"}) {
+    const Ran ran = run({"compare", graph_, "-m", kHere, "--runtime", "local", flag, "3"});
+    EXPECT_EQ(ran.exit_code, 2);
+    expect_one_sentence(ran, std::string(flag) + " is for simulated runs");
+  }
+  const Ran ran = run({"compare", graph_, "-m", kHere, "--repeats", "3"});
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "--repeats is for real runs");
+}
+
+TEST_F(RunCommands, AGraphWithoutOpsIsRefused) {
+  const std::string empty = write(
+      "empty.json", R"({"format": "tutti-graph", "schema_version": 1, "name": "e", "ops": []})");
+  const std::vector<std::vector<std::string>> commands = {
+      {"run", empty, "-m", kHere},
+      {"compare", empty, "-m", kHere, "--runtime", "local", "--policies", "heft"},
+      {"validate", empty, "-m", kHere},
+      {"calibrate", empty, "-m", kHere, "-o", path("costs.toml")}};
+  for (const auto& command : commands) {
+    const Ran ran = run(command);
+    EXPECT_EQ(ran.exit_code, 2) << command[0];
+    expect_one_sentence(ran, "the graph has no ops");
+  }
+}
+
+TEST_F(RunCommands, NumbersThatACpuCannotComputeWithAreRefusedBeforeTheRun) {
+  const std::string graph = path("bf16.json");
+  ASSERT_EQ(run({"graph", "make", "chainmm", "--size", "16", "--split", "1,1,1", "--dtype", "bf16",
+                 "-o", graph})
+                .exit_code,
+            0);
+  const Ran ran = run({"run", graph, "-m", kHere, "--policy", "heft"});
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "is of dtype bf16");
+  const Ran online = run({"run", graph, "-m", kHere, "--policy", "critical_path", "--online"});
+  EXPECT_EQ(online.exit_code, 2);
+  expect_one_sentence(online, "is of dtype bf16");
+  const Ran compared =
+      run({"compare", graph, "-m", kHere, "--runtime", "local", "--policies", "heft"});
+  EXPECT_EQ(compared.exit_code, 2) << compared.err;
+  const Ran validated = run({"validate", graph, "-m", kHere, "--plans", "2"});
+  EXPECT_EQ(validated.exit_code, 2) << validated.err;
+}
+
+TEST_F(RunCommands, AGpuThatIsNotThereIsNamedWithARemedy) {
+  const std::string machine = write("gpu.json", R"({"schema_version": 1, "name": "g",
+      "device": [{"name": "gpu0", "kind": "gpu", "flops_per_s": 1e12}],
+      "link": [{"name": "l", "between": ["host", "gpu0"], "bandwidth_bytes_per_s": 1e10}]})");
+  const Ran ran = run({"run", graph_, "-m", machine, "--policy", "heft"});
+  if (ran.exit_code == 0) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "device 'gpu0' is a GPU, but");
+}
+
+TEST_F(RunCommands, CostsOfOtherCoresAreWarnedOf) {
+  const std::string costs = path("costs.json");
+  ASSERT_EQ(run({"calibrate", graph_, "-m", kHere, "--ladder", "none", "--runs", "30", "--plans",
+                 "0", "-o", costs})
+                .exit_code,
+            0);
+  const Ran same = run({"plan", graph_, "-m", kHere, "--costs", costs, "--policy", "heft"});
+  EXPECT_EQ(same.err, "");
+  std::string machine = run({"machine", "show", kHere}).out;
+  const size_t units = machine.find("units = 1");
+  ASSERT_NE(units, std::string::npos) << machine;
+  machine.replace(units, 9, "units = 8");
+  const Ran other = run(
+      {"plan", graph_, "-m", write("wide.toml", machine), "--costs", costs, "--policy", "heft"});
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_NE(other.err.find("measured on devices of cpu:1"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("has cpu:8"), std::string::npos) << other.err;
+}
+
+TEST_F(RunCommands, CalibrateSaysWhatItDoesNotMeasureAndWhy) {
+  const std::string large = path("large.json");
+  ASSERT_EQ(run({"graph", "make", "chainmm", "--size", "4096", "--split", "1,1,1", "-o", large})
+                .exit_code,
+            0);
+  const Ran ran = run({"calibrate", large, "-m", kHere, "--ladder", "none", "--runs", "2",
+                       "--plans", "0", "-o", path("costs.toml")});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("not measured: matmul 4096x4096, 4096x4096 and 2 more on cpu: "),
+            std::string::npos)
+      << ran.err;
+}
+
 // ---- Commands
 
 // Values that have no room for their elements, and those of a dtype that no kernel knows.
@@ -105,7 +206,9 @@ TEST_F(RunCommands, SizesAndDtypesAreHeldToWhatKernelsWrite) {
       }
       const Ran ran = run(words);
       EXPECT_NE((ran.out + ran.err).find(word), std::string::npos) << ran.out << ran.err;
-      if (std::string(command) == "run") EXPECT_EQ(ran.exit_code, 2) << dtype << bytes;
+      if (std::string(command) == "run") {
+        EXPECT_EQ(ran.exit_code, 2) << dtype << bytes;
+      }
       EXPECT_LT(ran.exit_code, 4) << dtype << bytes;
     }
   }

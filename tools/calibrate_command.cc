@@ -52,6 +52,9 @@ Result<Graphs> load_graphs(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     Result<Imported> imported = load_graph(path);
     if (!imported) return imported.error();
+    if (imported->graph.size() == 0) {
+      return invalid_input(path + ": the graph has no ops to measure");
+    }
     graphs.push_back(std::make_unique<Imported>(std::move(*imported)));
   }
   return graphs;
@@ -225,6 +228,11 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   const Result<std::vector<Experiment>> experiments =
       experiments_of(arguments, machine, graphs, can_run);
   if (!experiments) return experiments.error();
+  std::vector<const Graph*> sources;
+  for (const auto& imported : graphs) sources.push_back(&imported->graph);
+  for (const std::string& what : unmeasured_ops(machine, sources, can_run)) {
+    fmt::print(stderr, "tutti: warning: not measured: {}\n", what);
+  }
   const uint64_t print = experiments_fingerprint(*experiments);
   if (state.experiments_fingerprint != print) state.runs = 0;
   state.experiments_fingerprint = print;
@@ -328,9 +336,9 @@ void print_text(const CalibrateArguments& arguments, const CalibrationState& sta
   }
 }
 
-void print_json(const CalibrationState& state, const CostSpec& costs) {
+void print_json(const Machine& machine, const CalibrationState& state, const CostSpec& costs) {
   JsonWriter json;
-  json.open_object().field("schema_version", 1).field("machine", costs.calibration->machine);
+  json.open_object().field("schema_version", 1).field("machine", machine.name());
   json.field("runs", state.knowledge.runs()).key("kinds").open_list();
   for (const auto& [key, row] : rows_of(costs)) {
     const WorkLaw law = WorkLaw::fit(row.points);
@@ -391,7 +399,8 @@ Result<void> run(const CalibrateArguments& arguments) {
   const CostSpec costs = state->knowledge.costs(*machine);
   const Result<void> saved = save(arguments, *machine, keeper, *state, costs);
   if (!saved || arguments.output == "-") return saved;
-  arguments.common.json ? print_json(*state, costs) : print_text(arguments, *state, costs);
+  arguments.common.json ? print_json(*machine, *state, costs)
+                        : print_text(arguments, *state, costs);
   return {};
 }
 

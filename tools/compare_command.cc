@@ -16,6 +16,7 @@
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/parallel.h"
+#include "tutti/kernels/inputs.h"
 #include "tutti/search/judge.h"
 #include "tutti/search/planners.h"
 
@@ -227,14 +228,27 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
 
 int run_compare_for_real(const CompareArguments& arguments, const Problem& problem,
                          const std::vector<PolicyEntry>& entries) {
+  if (problem.graph.size() == 0) {
+    return report(invalid_input(arguments.inputs.graph + ": the graph has no ops to run"));
+  }
+  if (const Result<void> known = check_dtypes(problem.graph); !known) {
+    return report(invalid_input(arguments.inputs.graph + ": " + known.error().message));
+  }
+  // Before plans are made, which may take long.
+  const Result<std::unique_ptr<LocalRuntime>> runtime =
+      LocalRuntime::open(problem.machine, OpTable::standard());
+  if (!runtime) return report(runtime.error());
+  if (const std::string note = (*runtime)->note(); !note.empty()) {
+    fmt::print(stderr, "tutti: {}\n", note);
+  }
   const auto plans = plans_to_run(arguments, problem, entries);
   if (!plans) return report(plans.error());
-  const auto rows = compare_for_real(problem, *plans,
+  const auto rows = compare_for_real(problem, **runtime, *plans,
                                      {.repeats = arguments.repeats,
                                       .seed = arguments.common.seed,
                                       .stop = arguments.search.to_budget().stop});
-  if (!rows) return report(rows.error());
-  return report_rows(problem, *rows, {.runtime = "local"}, arguments.common.json);
+  tell_of_interrupt("the figures are of the runs that had ended");
+  return report_rows(problem, rows, {.runtime = "local"}, arguments.common.json);
 }
 
 int run_compare(const CompareArguments& arguments) {

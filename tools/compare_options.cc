@@ -9,6 +9,7 @@
 namespace tutti {
 
 void CompareArguments::add_to(CLI::App& command) {
+  given = &command;
   inputs.add_to(command);
   inputs.add_noise_to(command);
   model.add_to(command);
@@ -50,6 +51,17 @@ void CompareArguments::add_to(CLI::App& command) {
 }
 
 Result<void> CompareArguments::check() const {
+  for (const char* flag : {"--seeds", "--runs"}) {
+    if (!for_real() || given->count(flag) == 0) continue;
+    return invalid_input(
+        fmt::format("{} is for simulated runs, and these are real: --repeats says how often each "
+                    "plan is run; leave it out",
+                    flag));
+  }
+  if (!for_real() && given->count("--repeats") > 0) {
+    return invalid_input(
+        "--repeats is for real runs; give --runtime local, or --runs for simulated ones");
+  }
   if (runtime != "local" && bulk_synchronous) {
     return invalid_input("--bulk-synchronous is for real runs; give --runtime local");
   }

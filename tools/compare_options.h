@@ -27,6 +27,7 @@ struct CompareArguments {
   std::vector<std::string> hosts_by;    // policies: who chooses hosts for these
   int repeats = 10;
   bool bulk_synchronous = false;
+  const CLI::App* given = nullptr;  // to see which flags were given
 
   void add_to(CLI::App& command);
   bool for_real() const { return runtime != "sim"; }

@@ -10,7 +10,6 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/base/random.h"
 #include "tutti/kernels/inputs.h"
-#include "tutti/runtime/local/local.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"
 
@@ -34,8 +33,10 @@ void run_row(LocalRuntime& runtime, const Problem& problem, const RealEntry& ent
              const RealComparisonSettings& settings, bool counts, RealRow& row) {
   runtime.set_options(options_for(problem, settings, entry.bulk_synchronous));
   const Result<Trace> trace = runtime.run(problem, entry.plan);
+  if (!trace && settings.stop.now()) return;  // which says nothing about the row
   if (!trace) {
     row.error = trace.error().message;
+    row.wrong_input = trace.error().kind == Error::Kind::invalid_input;
     return;
   }
   const auto faults = check_trace(problem, *trace, rules_for(*trace, &entry.plan));
@@ -72,16 +73,9 @@ std::vector<size_t> order_of_turn(size_t rows, uint64_t seed, int turn) {
   return order;
 }
 
-Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
-                                              const std::vector<RealEntry>& entries,
-                                              const RealComparisonSettings& settings) {
-  if (const Result<void> known = check_dtypes(problem.graph); !known) return known.error();
-  Result<std::unique_ptr<LocalRuntime>> runtime =
-      LocalRuntime::open(problem.machine, OpTable::standard());
-  if (!runtime) return runtime.error();
-  if (const std::string note = (*runtime)->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+std::vector<RealRow> compare_for_real(const Problem& problem, LocalRuntime& runtime,
+                                      const std::vector<RealEntry>& entries,
+                                      const RealComparisonSettings& settings) {
   std::vector<RealRow> rows;
   for (const RealEntry& entry : entries) {
     RealRow row{.name = entry.name,
@@ -99,7 +93,7 @@ Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
     for (const size_t at : order_of_turn(rows.size(), settings.seed, turn)) {
       if (settings.stop.now()) break;
       if (!rows[at].error.empty()) continue;
-      run_row(**runtime, problem, entries[at], settings, turn >= settings.warm_up, rows[at]);
+      run_row(runtime, problem, entries[at], settings, turn >= settings.warm_up, rows[at]);
     }
   }
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
@@ -127,8 +121,11 @@ std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>
     }
     const Summary summary = summary_of(row.times_ns);
     json.key("measured_ns").open_object().field("mean", summary.mean);
-    json.field("half_interval", summary.half_interval).field("median", summary.median);
-    json.field("least", summary.least).field("stddev", summary.deviation).close_object();
+    json.key("half_interval");
+    summary.count > 1 ? json.value(summary.half_interval) : json.null();
+    json.field("median", summary.median).field("least", summary.least).key("stddev");
+    summary.count > 1 ? json.value(summary.deviation) : json.null();
+    json.close_object();
     json.key("predicted_ns");
     row.predicted_ns ? json.value(*row.predicted_ns) : json.null();
     json.field("plan_seconds", row.plan_seconds).field("misplaced_ops", row.misplaced);
@@ -155,7 +152,8 @@ std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow
     const Summary first = summary_of(best->times_ns);
     const bool tie = summary.mean - first.mean <= summary.half_interval + first.half_interval;
     table.add({row.name + (row.bulk_synchronous ? ", bulk-synchronous" : ""),
-               to_text(of_ns(summary.mean)), to_text(of_ns(summary.half_interval)),
+               to_text(of_ns(summary.mean)),
+               summary.count > 1 ? to_text(of_ns(summary.half_interval)) : "-",
                to_text(of_ns(summary.least)), std::to_string(summary.count),
                row.predicted_ns ? to_text(of_ns(*row.predicted_ns)) : "-",
                &row == best ? "best"
@@ -173,10 +171,14 @@ int report_rows(const Problem& problem, const std::vector<RealRow>& rows,
                 const RealSetting& setting, bool json) {
   fmt::print("{}", json ? real_rows_to_json(problem, rows, setting)
                         : real_rows_to_table(problem, rows, setting));
+  bool all_failed = true;
   for (const RealRow& row : rows) {
-    if (row.error.empty()) return 0;
+    if (row.error.empty() && !row.times_ns.empty()) return 0;
+    all_failed = all_failed && !row.error.empty();
   }
-  return report(failed(rows.back().error));
+  if (!all_failed) return report(failed("stopped before anything was measured"));
+  const RealRow& last = rows.back();
+  return report(last.wrong_input ? invalid_input(last.error) : failed(last.error));
 }
 
 }  // namespace tutti

@@ -12,6 +12,7 @@
 #include "tutti/base/stop.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
+#include "tutti/runtime/local/local.h"
 
 namespace tutti {
 
@@ -32,6 +33,7 @@ struct RealRow {
   int64_t misplaced = 0;              // ops that ran elsewhere than planned, in all runs
   std::optional<uint64_t> results{};  // fingerprint of what its runs came to
   std::string error{};                // why it could not be run
+  bool wrong_input = false;           // because of what was given, not of what happened
 };
 
 struct RealComparisonSettings {
@@ -42,10 +44,10 @@ struct RealComparisonSettings {
   Stop stop{};
 };
 
-// Fails if the machine cannot be bound to this host. A row that fails is left out from then on.
-Result<std::vector<RealRow>> compare_for_real(const Problem& problem,
-                                              const std::vector<RealEntry>& entries,
-                                              const RealComparisonSettings& settings);
+// A row that fails is left out from then on. Once stopped, rows have the runs that had ended.
+std::vector<RealRow> compare_for_real(const Problem& problem, LocalRuntime& runtime,
+                                      const std::vector<RealEntry>& entries,
+                                      const RealComparisonSettings& settings);
 
 // Where they ran.
 struct RealSetting {
@@ -55,10 +57,11 @@ struct RealSetting {
 
 std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows,
                               const RealSetting& setting);
-// A tie with the best: the intervals of both means meet.
+// A tie with the best: the intervals of both means meet. A row of one run has no interval.
 std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow>& rows,
                                const RealSetting& setting);
-// Prints one or the other. Returns the exit code: a row that failed is a row, unless all did.
+// Prints one or the other. Returns the exit code: a row that failed, or was not reached before a
+// stop, is a row, unless all are.
 int report_rows(const Problem& problem, const std::vector<RealRow>& rows,
                 const RealSetting& setting, bool json);
 

@@ -14,6 +14,7 @@
 #include "tutti/costs/file.h"
 #include "tutti/graph/names.h"
 #include "tutti/machine/preset.h"
+#include "tutti/machine/units.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
 
@@ -99,6 +100,23 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
   }
 }
 
+// Costs are by kind of device: a cpu of four cores is not the cpu of one that was measured. What
+// was measured stands in parentheses after the machine's name.
+void warn_about_units(const CostSpec& spec, const Machine& machine, const std::string& costs_file) {
+  if (!spec.calibration || !spec.calibration->machine.ends_with(')')) return;
+  const std::string& text = spec.calibration->machine;
+  const size_t begin = text.rfind(" (");
+  if (begin == std::string::npos) return;
+  const std::string measured = text.substr(begin + 2, text.size() - begin - 3);
+  const std::string here = units_text(machine);
+  const std::string other = first_difference(measured, here);
+  if (other.empty()) return;
+  fmt::print(stderr,
+             "tutti: warning: {}: run times were measured on devices of {} (kind:cores), and "
+             "machine '{}' has {}; measure it with tutti calibrate\n",
+             costs_file, one_line(other), machine.name(), here);
+}
+
 }  // namespace
 
 Result<LoadedProblem> ProblemInputs::load() const {
@@ -174,6 +192,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
   loaded.costs = std::make_unique<Costs>(std::move(*built));
   warn_about_costs(loaded.imported->graph, spec, graph, costs);
+  warn_about_units(spec, *loaded.machine, costs);
   Constraints rules;
   if (!constraints.empty()) {
     Result<Source> source = Source::open(constraints);

@@ -61,6 +61,11 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
   for (; run < total; ++run) {
     Result<Trace> trace = run_once(arguments, problem, plan ? &*plan : nullptr, runtime);
     if (shows_progress()) fmt::print(stderr, "\r\033[K");
+    // What was measured before somebody wanted an end is worth telling.
+    if (!trace && options.stop.now() && !runs.traces.empty()) {
+      runs.stopped = true;
+      break;
+    }
     if (!trace) {
       return with_partial_trace(trace.error(), arguments.trace, problem, runtime.partial_trace());
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/device_table.h"
+#include "tools/search_options.h"
 #include "tools/trace_output.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
@@ -17,7 +18,7 @@ namespace {
 // What is printed about all runs.
 struct Figures {
   Summary makespans;
-  uint64_t results = 0;
+  std::optional<uint64_t> results{};
   std::optional<Verified> verified{};
 };
 
@@ -56,10 +57,13 @@ void print_json(const Problem& problem, const RunArguments& arguments, const Run
   json.field("policy", runs.who).field("bulk_synchronous", arguments.bulk_synchronous);
   if (runs.predicted) json.field("predicted_ns", *runs.predicted);
   json.field("median_ns", of_ns(makespans.median)).field("least_ns", of_ns(makespans.least));
-  json.field("mean_ns", makespans.mean).field("half_interval_ns", makespans.half_interval);
+  json.field("mean_ns", makespans.mean).key("half_interval_ns");
+  makespans.count > 1 ? json.value(makespans.half_interval) : json.null();
   json.key("makespans_ns").open_list();
   for (const Trace& trace : runs.traces) json.value(trace.makespan.count());
-  json.close_list().field("results_fingerprint", fingerprint_text(figures.results));
+  json.close_list();
+  if (figures.results) json.field("results_fingerprint", fingerprint_text(*figures.results));
+  if (runs.stopped) json.field("stopped", true);
   if (figures.verified) {
     json.key("verified").open_object().field("good", figures.verified->good);
     json.field("values", figures.verified->values).field("worst", figures.verified->worst);
@@ -74,9 +78,13 @@ void print_text(const Problem& problem, const RunArguments& arguments, const Run
                 const Figures& figures) {
   const Summary& makespans = figures.makespans;
   const TraceStats stats = trace_stats(problem, typical(runs.traces, makespans.median));
-  fmt::print("{}: measured makespan {} (median of {}; least {}, mean {} ± {})\n", runs.who,
-             to_text(of_ns(makespans.median)), runs.traces.size(), to_text(of_ns(makespans.least)),
-             to_text(of_ns(makespans.mean)), to_text(of_ns(makespans.half_interval)));
+  const std::string spread =
+      makespans.count == 1
+          ? "one run, so that nothing is known of its spread"
+          : fmt::format("median of {}; least {}, mean {} ± {}", makespans.count,
+                        to_text(of_ns(makespans.least)), to_text(of_ns(makespans.mean)),
+                        to_text(of_ns(makespans.half_interval)));
+  fmt::print("{}: measured makespan {} ({})\n", runs.who, to_text(of_ns(makespans.median)), spread);
   if (runs.predicted) {
     fmt::print(
         "predicted by the simulator: {}, {:+.1f} % of what was measured{}\n",
@@ -156,10 +164,17 @@ Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result)
 int report_runs(const RunArguments& arguments, const Problem& problem, const Runs& runs,
                 const ResultOf& result) {
   Figures figures{.makespans = makespans_of(runs.traces)};
-  const Result<uint64_t> results = results_fingerprint(problem.graph, result);
-  if (!results) return report(results.error());
-  figures.results = *results;
-  if (arguments.verify) {
+  if (runs.stopped) {
+    const std::string note =
+        fmt::format("the figures are of the {} of {} runs that had ended{}", runs.traces.size(),
+                    arguments.repeats, arguments.verify ? ", and nothing was verified" : "");
+    tell_of_interrupt(note.c_str());
+  } else {
+    const Result<uint64_t> results = results_fingerprint(problem.graph, result);
+    if (!results) return report(results.error());
+    figures.results = *results;
+  }
+  if (arguments.verify && !runs.stopped) {
     const auto verified = verified_results(problem.graph, arguments.common.seed, result);
     if (!verified) return report(verified.error());
     figures.verified = *verified;

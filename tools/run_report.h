@@ -44,6 +44,7 @@ struct Runs {
   int ranks = 1;
   std::optional<Duration> predicted{};  // by the simulator; none for an online policy
   std::vector<Trace> traces{};          // warm-up left out
+  bool stopped = false;                 // before all repeats; then there are no results to look at
 };
 
 // Of all values that nobody reads: two runs that came to the same bytes have the same.

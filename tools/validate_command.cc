@@ -53,6 +53,9 @@ Result<std::vector<LoadedProblem>> load_problems(const ValidateArguments& argume
     inputs.graph = graph;
     Result<LoadedProblem> loaded = inputs.load();
     if (!loaded) return loaded.error();
+    if (loaded->problem->graph.size() == 0) {
+      return invalid_input(graph + ": the graph has no ops to run");
+    }
     if (const Result<void> fresh = refuse_seen(arguments, graph, *loaded); !fresh) {
       return fresh.error();
     }

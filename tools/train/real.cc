@@ -85,6 +85,9 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   const Result<LoadedProblem> loaded = inputs.load();
   if (!loaded) return loaded.error();
   const Problem& problem = *loaded->problem;
+  if (problem.graph.size() == 0) {
+    return invalid_input(inputs.graph + ": the graph has no ops to run");
+  }
   Result<Knowledge> knowledge = load_knowledge(training.calibration, problem.machine);
   if (!knowledge) return knowledge.error();
   Result<KnownProblem> known = known_problem(problem.graph, problem.machine, {}, *knowledge);

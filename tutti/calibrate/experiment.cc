@@ -182,6 +182,51 @@ std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph*
   return probes;
 }
 
+std::vector<std::string> unmeasured_ops(const Machine& machine,
+                                        std::span<const Graph* const> graphs,
+                                        const CanRun& can_run) {
+  std::map<std::string, std::vector<const Device*>> devices;  // by kind
+  for (const DeviceId id : machine.devices()) {
+    devices[machine.device(id).kind].push_back(&machine.device(id));
+  }
+  struct Left {
+    int no_code = 0;
+    int too_long = 0;
+    std::string first{};  // of those that take too long
+  };
+  std::map<std::pair<std::string, std::string>, Left> left;
+  for (const Graph* graph : graphs) {
+    for (const OpId op : graph->ops()) {
+      const std::string kind(graph->op_kind_name(op));
+      const OpWork work = work_of(*graph, op);
+      for (const auto& [device_kind, some] : devices) {
+        const bool quick = std::any_of(some.begin(), some.end(), [&](const Device* device) {
+          return is_quick_on(*device, work);
+        });
+        if (!can_run(kind, device_kind)) {
+          ++left[{kind, device_kind}].no_code;
+        } else if (!quick && ++left[{kind, device_kind}].too_long == 1) {
+          left[{kind, device_kind}].first = kind + shape_text(*graph, op);
+        }
+      }
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [key, what] : left) {
+    if (what.no_code > 0) {
+      sentences.push_back(fmt::format("kind {} on {}: there is no code for it (ops: {})", key.first,
+                                      key.second, what.no_code));
+      continue;
+    }
+    sentences.push_back(fmt::format(
+        "{}{} on {}: by the device's rates it takes longer than {}, so that smaller sizes of its "
+        "kind are measured instead",
+        what.first, what.too_long > 1 ? fmt::format(" and {} more", what.too_long - 1) : "",
+        key.second, to_text(kLongestProbe)));
+  }
+  return sentences;
+}
+
 std::vector<Experiment> route_probes(const Machine& machine, const CanRun& can_run) {
   std::vector<Experiment> probes;
   std::set<std::string> covered;

@@ -49,6 +49,12 @@ std::vector<Experiment> op_probes(const Machine& machine, std::span<const Graph*
                                   const CanRun& can_run,
                                   const std::vector<std::string>& kinds = {});
 
+// Which ops of the graphs op_probes leaves out, and why: one sentence for each kind of op and of
+// device, in order.
+std::vector<std::string> unmeasured_ops(const Machine& machine,
+                                        std::span<const Graph* const> graphs,
+                                        const CanRun& can_run);
+
 // Probes of several sizes for routes that together go over every hop.
 std::vector<Experiment> route_probes(const Machine& machine, const CanRun& can_run);
 

@@ -8,6 +8,7 @@
 
 #include "tutti/calibrate/experiment.h"
 #include "tutti/calibrate/observe.h"
+#include "tutti/machine/units.h"
 
 namespace tutti {
 namespace {
@@ -159,8 +160,11 @@ CostSpec Knowledge::costs(const Machine& machine) const {
   }
   spec.run_time_noise = log_normal(median_of(std::move(run_spreads)));
   spec.transfer_noise = log_normal(median_of(std::move(hop_spreads)));
+  const std::string units = units_text(machine);
   spec.calibration = {
-      .machine = machine.name(), .machine_fingerprint = machine.fingerprint(), .graphs = graphs_};
+      .machine = units.empty() ? machine.name() : machine.name() + " (" + units + ")",
+      .machine_fingerprint = machine.fingerprint(),
+      .graphs = graphs_};
   for (const Drift& drift : drifts_) spec.calibration->drift.push_back(to_text(drift));
   return spec;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "tutti/machine/testing.h"
+#include "tutti/machine/units.h"
 
 namespace tutti {
 namespace {
@@ -268,6 +269,26 @@ TEST(Machine, RefusesWhatMakesNoSenseInOneSentence) {
         << bad.claim << ": " << machine.error().message;
     EXPECT_EQ(machine.error().message.find('\n'), std::string::npos) << bad.claim;
   }
+}
+
+TEST(Units, TellDevicesOfOneKindApart) {
+  const auto cpus = [](std::vector<int> units) {
+    MachineSpec spec{.name = "m", .hosts = {{.name = "host"}}};
+    for (const int count : units) {
+      spec.devices.push_back({.device = {.name = "c" + std::to_string(spec.devices.size()),
+                                         .kind = "cpu",
+                                         .units = count,
+                                         .flops_per_s = 1e9},
+                              .uses_host_memory = true});
+    }
+    return units_text(Machine::build(std::move(spec)).value());
+  };
+  EXPECT_EQ(cpus({2, 2}), "cpu:2");
+  EXPECT_EQ(cpus({4, 2}), "cpu:2+4");
+  EXPECT_EQ(cpus({0}), "");
+  EXPECT_EQ(first_difference("cpu:2", "cpu:2, gpu:8"), "");
+  EXPECT_EQ(first_difference("cpu:2, gpu:4", "cpu:2, gpu:8"), "gpu:4");
+  EXPECT_EQ(first_difference("", "cpu:2"), "");
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ class LocalRuntime : public Runtime {
   std::vector<OpEvents> events() const;
   // The bytes of a kept value of the last run.
   Result<std::vector<std::byte>> result(ValueId value) const;
-  // The most bytes of values that the last run held in a memory at once.
+  // The most bytes of values that the last run held in a memory at once, without those that only
+  // passed through it; see pool.h.
   int64_t high_water(MemoryId memory) const;
 
  private:

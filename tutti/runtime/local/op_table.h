@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tutti/graph/graph.h"
 #include "tutti/graph/kind/kind.h"
@@ -39,13 +40,18 @@ class OpTable {
   struct Entry {
     OpCode code;
     Split split = Split::none;  // whether it may be called in parts, by several threads
+    // Of numbers, that it computes with; empty: any. Whole numbers and values that state no dtype
+    // are its own to check.
+    std::vector<DType> dtypes{};
   };
 
   // Every kind of tutti/kernels, on "cpu", and on "gpu" where this program has CUDA kernels.
   static OpTable standard();
 
-  // Replaces what was there for that pair.
-  void add(std::string kind, std::string device_kind, OpCode code, Split split = Split::none);
+  // Replaces what was there for that pair. An op with values of other dtypes is refused before a
+  // run begins.
+  void add(std::string kind, std::string device_kind, OpCode code, Split split = Split::none,
+           std::vector<DType> dtypes = {});
 
   // The code for a kind of op on a kind of device; null if there is none. A device of kind
   // "gpu-64" is served by code for "gpu" where there is none for "gpu-64".

@@ -3,6 +3,11 @@
 //
 // Room is taken before a block is asked for: the books are kept in the bytes of the graph, as the
 // simulator does, and a run that the books admit asks the store.
+//
+// A value that passes through a memory on its way to another has a block there for as long as two
+// hops take, one for each value on the way. Such blocks are in no books: not in the limit, which
+// would make transfers wait for each other in circles, nor in the high-water mark. The store gives
+// them, and a store that has no room for one ends the run.
 
 #ifndef TUTTI_RUNTIME_LOCAL_POOL_H_
 #define TUTTI_RUNTIME_LOCAL_POOL_H_

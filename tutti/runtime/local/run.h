@@ -106,6 +106,7 @@ class Run {
   Result<void> check_plan(const Plan& plan) const;
   void find_code();
   Result<void> check_code(OpId op, DeviceId device) const;
+  Result<void> check_dtypes(OpId op, DeviceId device, const OpTable::Entry& code) const;
   void find_kept();
   // Whether the ops on these devices, and all inputs, are in one memory.
   bool is_in_one_memory(const std::vector<int>& slots) const;

@@ -128,12 +128,41 @@ void Run::find_code() {
 Result<void> Run::check_code(OpId op, DeviceId device) const {
   const auto kind = static_cast<size_t>(problem_->graph.op_kind(op).index);
   const auto devices = static_cast<size_t>(machine_.size());
-  if (code_[kind * devices + static_cast<size_t>(device.index)] != nullptr) return {};
+  const OpTable::Entry* code = code_[kind * devices + static_cast<size_t>(device.index)];
+  if (code != nullptr)
+    return code->dtypes.empty() ? Result<void>() : check_dtypes(op, device, *code);
   return invalid_input(fmt::format(
       "op '{}' is of kind '{}', for which there is no code on device '{}' of kind '{}'; add some "
       "to the OpTable",
       problem_->graph.op_name(op), problem_->graph.op_kind_name(op), machine_.device(device).name,
       machine_.device(device).kind));
+}
+
+Result<void> Run::check_dtypes(OpId op, DeviceId device, const OpTable::Entry& code) const {
+  const Graph& graph = problem_->graph;
+  const auto check = [&](ValueId value) -> Result<void> {
+    const DType dtype = graph.dtype(value);
+    const bool number = dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f64;
+    if (!number || std::find(code.dtypes.begin(), code.dtypes.end(), dtype) != code.dtypes.end()) {
+      return {};
+    }
+    std::string known;
+    for (const DType each : code.dtypes) {
+      known += std::string(known.empty() ? "" : " and ") + std::string(to_text(each));
+    }
+    return invalid_input(fmt::format(
+        "op '{}' on device '{}': value '{}' is of dtype {}, and the code for kind '{}' on '{}' "
+        "computes with {}; place it elsewhere, or make the graph of that dtype",
+        graph.op_name(op), machine_.device(device).name, graph.value_name(value), to_text(dtype),
+        graph.op_kind_name(op), machine_.device(device).kind, known));
+  };
+  for (const ValueId value : graph.operands(op)) {
+    if (Result<void> good = check(value); !good) return good;
+  }
+  for (const ValueId value : graph.outputs(op)) {
+    if (Result<void> good = check(value); !good) return good;
+  }
+  return {};
 }
 
 Result<void> Run::check_plan(const Plan& plan) const {

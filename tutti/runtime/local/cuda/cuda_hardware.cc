@@ -103,7 +103,13 @@ Result<void> CudaHardware::bind_devices() {
     (device.units == 0 ? whole : partitioned).push_back(id);
   }
   if (whole.empty() && partitioned.empty()) return {};
-  if (auto found = cuda::check_gpus(); !found) return invalid_input(found.error().message);
+  if (auto found = cuda::check_gpus(); !found) {
+    return invalid_input(fmt::format(
+        "device '{}' is a GPU, but {}; name a machine without GPUs, or run it where nvidia-smi "
+        "shows one",
+        machine_.device((whole.empty() ? partitioned : whole).front()).name,
+        found.error().message));
+  }
   int count = 0;
   if (auto got = cuda::done(cudaGetDeviceCount(&count), "GPUs cannot be counted"); !got) {
     return got.error();
