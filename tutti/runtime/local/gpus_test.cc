@@ -22,7 +22,8 @@ TEST(Gpus, AMachineThatHasOneIsRefusedWhereThereIsNone) {
 #ifdef TUTTI_HAVE_CUDA
   const Result<void> here = cuda::check_gpus();
   if (here) GTEST_SKIP() << "there is a GPU here";
-  const std::string wanted = here.error().message;
+  const std::string wanted = "device 'big' is a GPU, but " + here.error().message +
+                             "; name a machine without GPUs, or run it where nvidia-smi shows one";
 #else
   const std::string wanted =
       "device 'big' is a GPU, but this program was built without CUDA; build it where nvcc is";
