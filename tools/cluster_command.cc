@@ -46,6 +46,7 @@ struct ClusterArguments {
   std::string unknown_work = "memory";
   std::string counters = "all";
   int interval_ms = 10;
+  int decisions_per_look = 1;
   uint64_t seed = 1;
   bool json = false;
 };
@@ -194,7 +195,8 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
   if (arguments.counters == "host") {
     counters = counters_for_real(cluster.machine(), *read_host(cluster.machine(), {}));
   }
-  const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters);
+  const auto dispatchers =
+      find_dispatchers(arguments.policies, cluster, counters, arguments.decisions_per_look);
   if (!dispatchers) return report(dispatchers.error());
   const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
   ClusterSim sim(cluster,
@@ -238,7 +240,8 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
   const auto feed =
       read_host(cluster.machine(), {.interval = std::chrono::milliseconds(arguments.interval_ms)});
   const std::vector<Counter> counters = counters_for_real(cluster.machine(), *feed);
-  const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters);
+  const auto dispatchers =
+      find_dispatchers(arguments.policies, cluster, counters, arguments.decisions_per_look);
   if (!dispatchers) return report(dispatchers.error());
   RealJobsSettings settings = arguments.real;
   settings.seed = arguments.seed;
@@ -317,6 +320,10 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
       .add_option("--interval-ms", arguments.interval_ms,
                   "For real: milliseconds between two readings of the host's counters (10)")
       ->check(CLI::Range(1, 60'000));
+  command
+      .add_option("--decisions-per-look", arguments.decisions_per_look,
+                  "Of Symphony: decisions that go by one look at the counters; more is quicker (1)")
+      ->check(CLI::Range(1, 100'000));
   auto* adapt = command.add_option(
       "--adapt", arguments.real.adapt,
       "For real: fit the belief of this Symphony model to what counters say in these runs");
@@ -363,9 +370,10 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"train", "validation", "test"}));
   command->add_option("--replay", arguments->replay, "Arrivals from a file, instead of all these");
   command
-      ->add_option("--unknown-load", arguments->unknown_load,
-                   "Share of a resource that tenants take of whom no dispatcher knows; for real: "
-                   "of a core's time (0)")
+      ->add_option(
+          "--unknown-load", arguments->unknown_load,
+          "Share of what an op draws that tenants take of whom no dispatcher knows; for real: "
+          "of a core's time (0)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
       ->check(CLI::Range(0.0, 10.0));

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kModel = "symphony=";
 
 Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster,
-                                 const std::vector<Counter>& counters) {
+                                 const std::vector<Counter>& counters, int decisions_per_look) {
   const std::string path = name.substr(kModel.size());
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
@@ -31,15 +31,18 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
                          ": the model is told the truth, which only its training knows; train one "
                          "that is told what counters say");
   }
-  return NamedDispatcher{name,
-                         [model = *model] { return std::make_unique<SymphonyDispatcher>(model); }};
+  return NamedDispatcher{name, [model = *model, decisions_per_look] {
+                           return std::make_unique<SymphonyDispatcher>(
+                               model, MindOptions{.batch = decisions_per_look});
+                         }};
 }
 
 }  // namespace
 
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
                                                       const Cluster& cluster,
-                                                      const std::vector<Counter>& counters) {
+                                                      const std::vector<Counter>& counters,
+                                                      int decisions_per_look) {
   std::vector<NamedDispatcher> found;
   const auto add = [&](const DispatcherEntry& entry) {
     found.push_back({entry.name, [&entry] { return entry.make(entry.usual()); }});
@@ -49,7 +52,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
   }
   for (const std::string& name : names) {
     if (name.starts_with(kModel)) {
-      Result<NamedDispatcher> model = model_of(name, cluster, counters);
+      Result<NamedDispatcher> model = model_of(name, cluster, counters, decisions_per_look);
       if (!model) return model.error();
       found.push_back(std::move(*model));
       continue;

@@ -20,10 +20,12 @@ struct NamedDispatcher {
 };
 
 // All of the registry if no names are given. Models are those of this cluster, which must outlive
-// them, with these counters. Fails (invalid_input) with a sentence.
+// them, with these counters, and look at the machine once for so many decisions. Fails
+// (invalid_input) with a sentence.
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
                                                       const Cluster& cluster,
-                                                      const std::vector<Counter>& counters);
+                                                      const std::vector<Counter>& counters,
+                                                      int decisions_per_look);
 
 // For the help of commands.
 std::string known_dispatchers();
