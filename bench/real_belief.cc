@@ -17,10 +17,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "bench/real_load.h"
+#include "bench/real_watch.h"
 #include "tutti/base/statistics.h"
 #include "tutti/belief/fit.h"
 #include "tutti/machine/discover.h"
@@ -44,46 +45,7 @@ using nlohmann::json;
 
 constexpr int kRepetitions = 5;
 constexpr int kIntervals = 40;  // of a repetition; every other one is for fitting
-constexpr int kReadings = 8;    // in an interval
-constexpr auto kBetweenReadings = std::chrono::milliseconds(20);  // as `tutti telemetry` has it
 constexpr auto kSettling = std::chrono::milliseconds(30);
-
-template <class T>
-T must(Result<T> result) {
-  if (result) return std::move(*result);
-  fmt::print(stderr, "real_belief: {}\n", result.error().message);
-  std::exit(2);
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-void pause(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
-double mean_of(const std::vector<double>& values) {
-  return values.empty() ? 0 : summary_of(values).mean;
-}
-
-double median_of(std::vector<double> values) {
-  return values.empty() ? 0 : summary_of(values).median;
-}
-
-std::string shown(const std::vector<double>& samples, int digits = 3) {
-  if (samples.empty()) return "-";
-  const Summary summary = summary_of(samples);
-  return fmt::format("{:.{}f} ± {:.{}f}", summary.mean, digits, summary.half_interval, digits);
-}
-
-std::vector<std::unique_ptr<CounterSource>> all_sources(const Machine& machine) {
-  std::vector<std::unique_ptr<CounterSource>> sources;
-  for (AvailableSource& item : available_sources(machine)) {
-    if (item.source != nullptr) sources.push_back(std::move(item.source));
-  }
-  return sources;
-}
 
 // ---- calibration: what the makers of the load know
 
@@ -399,21 +361,6 @@ json Tracking::judged(size_t r, const std::vector<Interval>& fitting,
 
 // ---- track
 
-// The truth is ours alone: what others do on the host is in no sum.
-void warn_of_others(const Machine& machine) {
-  Sampler sampler(all_sources(machine));
-  std::vector<double> busy;
-  pause(0.5);
-  sampler.sample();
-  const std::vector<CounterReading> readings = sampler.take();
-  for (size_t c = 0; c < readings.size(); ++c) {
-    if (sampler.counters()[c].resource.kind == Resource::Kind::core && readings[c].count > 0)
-      busy.push_back(readings[c].mean);
-  }
-  fmt::print("before the load begins cores are {:.0f} % busy{}\n", 100 * mean_of(busy),
-             mean_of(busy) > 0.1 ? ": figures tell little beside the work of others" : "");
-}
-
 void show(const std::vector<json>& repetitions) {
   if (repetitions.empty()) return;
   const std::pair<const char*, const char*> rows[] = {
@@ -483,88 +430,6 @@ int track(const std::string& path, double seconds) {
   return 0;
 }
 
-// ---- overhead
-
-// Reads and updates until it is told to stop; gives its processor time in seconds.
-double watch_host(const Machine& machine, const std::atomic<bool>& stop, int* updates) {
-  Sampler sampler(all_sources(machine));
-  const Belief belief(machine, sampler.counters());
-  const std::vector<double> constants = belief.network().start();
-  for (int reading = 1; !stop; ++reading) {
-    std::this_thread::sleep_for(kBetweenReadings);
-    sampler.sample();
-    if (reading % kReadings != 0) continue;
-    belief.infer(constants, {.readings = sampler.take()}, {.seed = static_cast<uint64_t>(reading)});
-    ++*updates;
-  }
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-// Seconds that every core of the machine takes for a fixed amount of products and streams.
-double work_seconds(int threads, std::vector<std::vector<float>>& memory) {
-  const double begin = seconds_now();
-  std::vector<std::thread> team;
-  for (int t = 0; t < threads; ++t) {
-    team.emplace_back([&mine = memory[static_cast<size_t>(t)]] {
-      for (int pass = 0; pass < 12; ++pass) {
-        float factor = 1.0F;
-        for (float& x : mine) {
-          factor = factor * 0.999F + 0.001F;
-          x = x * factor + 0.5F;
-        }
-      }
-    });
-  }
-  for (std::thread& one : team) one.join();
-  return seconds_now() - begin;
-}
-
-int overhead(double seconds) {
-  const double begin = seconds_now();
-  const Machine machine = must(discover_machine());
-  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  std::vector<std::vector<float>> memory(static_cast<size_t>(threads),
-                                         std::vector<float>(size_t{4} << 20, 1.0F));
-  work_seconds(threads, memory);
-  std::vector<double> ratios;
-  double watched = 0;
-  double spent = 0;
-  int updates = 0;
-  const auto beside = [&] {
-    std::atomic<bool> stop{false};
-    double own = 0;
-    std::thread watcher([&] { own = watch_host(machine, stop, &updates); });
-    pause(0.2);  // until it has found its counters
-    const double from = seconds_now();
-    const double took = work_seconds(threads, memory);
-    watched += seconds_now() - from + 0.2;
-    stop = true;
-    watcher.join();
-    spent += own;
-    return took;
-  };
-  double longest = 0;
-  while (ratios.size() < 60 && seconds_now() + longest - begin < seconds) {
-    const double from = seconds_now();
-    const bool first = ratios.size() % 2 == 0;  // whatever drifts falls on both
-    const double one = first ? work_seconds(threads, memory) : beside();
-    const double other = first ? beside() : work_seconds(threads, memory);
-    ratios.push_back(first ? other / one : one / other);
-    longest = std::max(longest, seconds_now() - from);
-  }
-  const Summary summary = summary_of(ratios);
-  fmt::print(
-      "a run on {} cores beside readings every {} ms and an update every {} readings, over "
-      "the run alone: {:.4f} ± {:.4f}, median {:.4f}, {} pairs\n",
-      threads, kBetweenReadings.count(), kReadings, summary.mean, summary.half_interval,
-      summary.median, ratios.size());
-  fmt::print("the watcher's own time: {:.2f} % of one core, {:.3f} % of all; {} updates\n",
-             100 * spent / watched, 100 * spent / watched / threads, updates);
-  return 0;
-}
-
 int usage() {
   fmt::print(stderr, "usage: real_belief track FILE [SECONDS] | overhead [SECONDS] | watch\n");
   return 2;
@@ -578,11 +443,13 @@ int run(const std::vector<std::string>& words) {
   };
   if (words.empty()) return usage();
   if (words[0] == "track" && words.size() >= 2) return track(words[1], seconds(2));
-  if (words[0] == "overhead") return overhead(seconds(1));
+  if (words[0] == "overhead") {
+    show_overhead(must(discover_machine()), seconds(1));
+    return 0;
+  }
   if (words[0] != "watch") return usage();
   const std::atomic<bool> never{false};
-  int updates = 0;
-  watch_host(must(discover_machine()), never, &updates);
+  watch_host(must(discover_machine()), never);
   return 0;
 }
 
