@@ -133,10 +133,10 @@ class Tracking {
         if (counter.resource == item.resource && counter.quantity != Quantity::other)
           seen += (seen.empty() ? "" : ", ") + counter.name;
       }
-      const bool memory = item.resource.kind == Resource::Kind::memory;
       if (!traffic_counted(item)) {
-        seen += std::string(seen.empty() ? "" : ", ") + "what we launch" +
-                (memory ? ", how busy cores are; no counter tells its traffic" : "");
+        seen += std::string(seen.empty() ? "" : ", ") +
+                "what we launch; no counter tells its traffic, and how busy cores are says nothing "
+                "of it";
       }
       fmt::print("{}: seen by {}\n", item.name, seen);
     }

@@ -257,26 +257,5 @@ TEST(ConstantsFile, ComesBackAndRefusesAnotherMachine) {
   EXPECT_FALSE(load_constants(belief.network(), {}, "x"));
 }
 
-// Where the processor counts nothing, cores that are idle move nothing; of busy ones nobody knows.
-TEST(Belief, TakesBusyCoresForMemoryTrafficWhereThatIsNotCounted) {
-  const Machine machine = preset("cpu-gpu");
-  const DeviceId cpu = *machine.find_device("cpu");
-  std::vector<Counter> counters;
-  for (int c = 0; c < cores_of(machine.device(cpu)); ++c)
-    counters.push_back({"core" + std::to_string(c), "share", core_of(cpu, c), Quantity::busy});
-  const Belief belief(machine, counters);
-  const auto memory = [&](double busy) {
-    return belief.infer(belief.network().start(),
-                        {.readings = std::vector<CounterReading>(counters.size(), {busy, 0.01, 8})},
-                        {.samples = 1024});
-  };
-  EXPECT_LT(mean_of(belief, memory(0), "memory[host]"), 0.1);
-  EXPECT_NEAR(mean_of(belief, memory(1), "memory[host]"), 0.5, 0.1);
-  counters.push_back({"memory", "B/s", resource_of(machine.host_memory()), Quantity::traffic});
-  const Belief counted(machine, counters);
-  for (const Constant& constant : counted.network().constants())
-    EXPECT_EQ(constant.name.find(".cores"), std::string::npos) << "it is counted";
-}
-
 }  // namespace
 }  // namespace tutti

@@ -23,10 +23,6 @@ constexpr double kBackendInCore = 0.2;
 constexpr double kRootInMemory = 0.1;
 constexpr double kThreshold = 8;
 constexpr double kWaitingPower = 2;
-// Of what cores do nobody knows how much goes through memory: half of the stated rate if all are
-// busy, and far from sure.
-constexpr double kCoresPerMemory = 2;
-constexpr double kTrafficNoise = 0.15;
 
 class Builder {
  public:
@@ -110,15 +106,6 @@ class Builder {
   }
   VariableId add_launched(const Resource& resource, double unit) {
     return add_root("launched", resource, -1, unit, made_.launched);
-  }
-
-  // Both a core and, where nobody counts its traffic, a memory look at how busy the core is.
-  VariableId issued(const Resource& core) {
-    const auto found = issued_.find(core);
-    if (found != issued_.end()) return found->second;
-    const VariableId id = add_measured(Quantity::busy, "issued", core, 1);
-    issued_.emplace(core, id);
-    return id;
   }
 
   VariableId believe(const Resource& resource, std::string name, std::vector<VariableId> parents,
@@ -251,7 +238,7 @@ class Builder {
       constants.push_back(weight("memory.dram", start));
     }
     if (bytes_per_s > 0) {
-      const VariableId traffic = add_memory_traffic(memory, name, bytes_per_s);
+      const VariableId traffic = add_measured(Quantity::traffic, "traffic", resource, bytes_per_s);
       const VariableId launched = add_launched(resource, bytes_per_s);
       parents.push_back(made_.network.add(Variable{fmt::format("load[{}]", name),
                                                    {traffic, launched},
@@ -269,29 +256,6 @@ class Builder {
                                    std::move(constants), saturating_mixture());
     observe_waiting(resource, "memory", use);
     memories_.emplace(memory, use);
-  }
-
-  // Counted, or else what busy cores may be at, if at least those are counted.
-  VariableId add_memory_traffic(MemoryId memory, const std::string& name, double bytes_per_s) {
-    const Resource resource = resource_of(memory);
-    if (counter_of(Quantity::traffic, resource) >= 0)
-      return add_measured(Quantity::traffic, "traffic", resource, bytes_per_s);
-    std::vector<VariableId> cores;
-    for (const DeviceId id : machine_.devices()) {
-      if (!is_cpu(id) || machine_.device(id).memory != memory) continue;
-      for (int c = 0; c < cores_of(machine_.device(id)); ++c) {
-        if (counter_of(Quantity::busy, core_of(id, c)) >= 0)
-          cores.push_back(issued(core_of(id, c)));
-      }
-    }
-    if (cores.empty()) return add_measured(Quantity::traffic, "traffic", resource, bytes_per_s);
-    const std::vector<double> factors(cores.size(), 1.0 / static_cast<double>(cores.size()));
-    return made_.network.add(
-        Variable{fmt::format("traffic[{}]", resource_name(machine_, resource)),
-                 std::move(cores),
-                 {constant("capacity." + name + ".cores", Range::positive, kCoresPerMemory),
-                  constant("noise.traffic", Range::positive, kTrafficNoise)},
-                 saturating_load(factors)});
   }
 
   // The thresholds that are counted; they must begin at 1 and be at least two.
@@ -325,8 +289,8 @@ class Builder {
     for (int c = 0; c < cores_of(device); ++c) {
       const Resource core = core_of(id, c);
       const std::string name = resource_name(machine_, core);
-      const VariableId busy = issued(core);
-      std::vector<VariableId> parents{busy};
+      const VariableId issued = add_measured(Quantity::busy, "issued", core, 1);
+      std::vector<VariableId> parents{issued};
       std::vector<ConstantId> constants{share("backend.issued", kIssuedInBackend)};
       if (memory != memories_.end()) {
         parents.push_back(memory->second);
@@ -335,7 +299,7 @@ class Builder {
       constants.push_back(noise("backend"));
       const VariableId backend = made_.network.add(Variable{
           fmt::format("backend[{}]", name), std::move(parents), std::move(constants), any_of()});
-      cores.push_back(believe(core, fmt::format("core[{}]", name), {busy, backend, launched},
+      cores.push_back(believe(core, fmt::format("core[{}]", name), {issued, backend, launched},
                               {weight("core.issued", 1), weight("core.backend", kBackendInCore),
                                weight("core.launched", 1), noise("core")},
                               saturating_mixture()));
@@ -369,7 +333,6 @@ class Builder {
   std::map<std::string, std::vector<End>> ends_;
   std::map<std::string, VariableId> switches_;
   std::map<MemoryId, VariableId> memories_;
-  std::map<Resource, VariableId> issued_;
 };
 
 }  // namespace

@@ -10,8 +10,6 @@
 //   dram_lat, dram_bw, cache, pcr         dram, load[memory], root[host] -> memory, where traffic
 //   [m]
 //     -> mem_bw_util                        and launched [a] -> load (a Machine knows no caches)
-//   (counted by the processor)            issued[core] [m] -> traffic[memory], where that is not
-//                                           counted: on most virtual machines
 //   switched_dma, direct_dma              traffic[channel] [m], launched [a] -> link, for each
 //                                           direction of each link that has a bandwidth: PCIe,
 //                                           NVLink and network alike
