@@ -30,6 +30,7 @@ std::span<const Harness> harnesses() {
       {"calibration", fuzz_calibration},
       {"validation", fuzz_validation},
       {"http_head", fuzz_http_head},
+      {"submission", fuzz_submission},
       {"journal", fuzz_journal},
       {"command_journal", fuzz_command_journal},
   };

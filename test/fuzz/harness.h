@@ -41,8 +41,9 @@ bool fuzz_validation(const uint8_t* data, size_t size);
 bool fuzz_arrivals(const uint8_t* data, size_t size);
 bool fuzz_command_journal(const uint8_t* data, size_t size);
 bool fuzz_model(const uint8_t* data, size_t size);
-bool fuzz_http_head(const uint8_t* data, size_t size);  // what a server is asked
-bool fuzz_journal(const uint8_t* data, size_t size);    // of a server
+bool fuzz_http_head(const uint8_t* data, size_t size);   // what a server is asked
+bool fuzz_submission(const uint8_t* data, size_t size);  // a job that a server is sent
+bool fuzz_journal(const uint8_t* data, size_t size);     // of a server
 
 struct Harness {
   const char* name;

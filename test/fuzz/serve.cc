@@ -1,14 +1,16 @@
-// What the server reads: the start of a request, and its own journal.
+// What the server reads: the start of a request, the job in its body, and its own journal.
 
 #include <string_view>
 #include <variant>
 
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
+#include "tutti/plan/testing.h"
 #include "tutti/serve/core.h"
 #include "tutti/serve/guard.h"
 #include "tutti/serve/http/message.h"
 #include "tutti/serve/journal/frames.h"
+#include "tutti/serve/submission.h"
 
 namespace tutti::fuzz {
 namespace {
@@ -51,6 +53,28 @@ bool fuzz_http_head(const uint8_t* data, size_t size) {
   // Nobody comes in without the token but to see the page.
   const auto refused = Guard("a token nobody guesses", {}).admit(head);
   TUTTI_CHECK(refused || head.path == "/" || head.path == "/healthz");
+  return true;
+}
+
+bool fuzz_submission(const uint8_t* data, size_t size) {
+  constexpr int64_t kMostOps = 100;
+  const MakeGraph make = [](const std::string& words, int64_t most_ops) -> Result<Graph> {
+    TUTTI_CHECK(most_ops == kMostOps);
+    if (words != "two") return invalid_input("these words make no graph");
+    return testing::small_graph();
+  };
+  const std::string content(reinterpret_cast<const char*>(data), size);
+  const Result<Graph> graph = read_submission(content, make, kMostOps);
+  const Result<Graph> again = read_submission(content, make, kMostOps);
+  TUTTI_CHECK(graph.has_value() == again.has_value());
+  if (!graph) {
+    TUTTI_CHECK(graph.error().kind == Error::Kind::invalid_input);
+    expect_sentence(graph.error().message);  // of the job, or of who made the graph
+    return false;
+  }
+  // What is in the journal is read again after a restart, and must be the same job.
+  TUTTI_CHECK(graph->fingerprint() == again->fingerprint());
+  if (size <= kSmallText) expect_round_trip(*graph);
   return true;
 }
 

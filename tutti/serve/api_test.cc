@@ -456,45 +456,91 @@ TEST(Guard, TakesATokenOfOneLineFromAFile) {
   EXPECT_FALSE(load_token(folder.path() + "/none"));
 }
 
-// Bytes that are nearly requests. The server answers or closes, and serves the next client.
+// Requests, and bytes that are nearly requests. `more` stands among the headers of some.
+std::string bent_request(Rng& rng, const std::string& more = {}) {
+  const std::string host = "Host: localhost\r\n" + more;
+  const std::string seeds[] = {
+      "GET /v1/jobs?state=queued,done&limit=3&before=9 HTTP/1.1\r\n" + host + "\r\n",
+      "GET /v1/jobs/a%20b?wait=0 HTTP/1.1\r\n" + host + "Range: bytes=0-1,2-3\r\n\r\n",
+      "DELETE /v1/jobs/a HTTP/1.1\r\n" + host + "Origin: http://localhost\r\n\r\n",
+      "POST /v1/jobs?id=a&priority=2 HTTP/1.1\r\n" + host +
+          "Content-Length: " + std::to_string(std::string(kGraph).size()) + "\r\n\r\n" + kGraph,
+      "POST /v1/jobs HTTP/1.1\r\n" + host + "Content-Length: 15\r\n\r\n{\"make\": \"two\"}",
+      "POST /v1/drain HTTP/1.1\r\n" + host + "Content-Length: 0\r\n\r\n",
+      "GET /metrics HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"};
+  std::string text = seeds[rng.below(std::size(seeds))];
+  for (uint64_t change = rng.below(5); change > 0; --change) {
+    const size_t place = rng.below(text.size());
+    switch (rng.below(4)) {
+      case 0:
+        text[place] = static_cast<char>(rng.below(256));
+        break;
+      case 1:
+        text.resize(place + 1);
+        break;
+      case 2:
+        text.erase(place, 1 + rng.below(16));
+        break;
+      default:
+        text.insert(place, seeds[rng.below(std::size(seeds))].substr(0, rng.below(60)));
+    }
+    if (text.empty()) text = "x";
+  }
+  return text;
+}
+
+constexpr HttpLimits kImpatient{.head = std::chrono::milliseconds(50),
+                                .body = std::chrono::milliseconds(50)};
+
+// The server answers or closes, and serves the next client.
 TEST(Serve, SurvivesHostileRequests) {
   const TestFolder folder;
-  const Served served(
-      folder.path(), {}, "",
-      {.head = std::chrono::milliseconds(50), .body = std::chrono::milliseconds(50)});
-  const std::string seeds[] = {
-      "GET /v1/jobs?state=queued,done&limit=3&before=9 HTTP/1.1\r\nHost: localhost\r\n\r\n",
-      "GET /v1/jobs/a%20b?wait=0 HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-1,2-3\r\n\r\n",
-      "DELETE /v1/jobs/a HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\r\n",
-      "POST /v1/jobs?id=a&priority=2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-          std::to_string(std::string(kGraph).size()) + "\r\n\r\n" + kGraph,
-      "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"make\": \"two\"}",
-      "GET /metrics HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"};
+  const Served served(folder.path(), {}, "", kImpatient);
   Rng rng(7);
   for (int i = 0; i < 250; ++i) {
-    std::string text = seeds[rng.below(std::size(seeds))];
-    for (uint64_t change = rng.below(5); change > 0; --change) {
-      const size_t place = rng.below(text.size());
-      switch (rng.below(4)) {
-        case 0:
-          text[place] = static_cast<char>(rng.below(256));
-          break;
-        case 1:
-          text.resize(place + 1);
-          break;
-        case 2:
-          text.erase(place, 1 + rng.below(16));
-          break;
-        default:
-          text.insert(place, seeds[rng.below(std::size(seeds))].substr(0, rng.below(60)));
-      }
-      if (text.empty()) text = "x";
-    }
+    const std::string text = bent_request(rng);
+    if (text.find("drain") != std::string::npos) continue;  // might be obeyed
     exchanged(served.server->port(), text);
   }
   served.runner->let(1000);
   EXPECT_EQ(served.submit("?id=after"), 201);
   EXPECT_EQ(served.state("after"), "done");
+}
+
+// However a request is bent, and whatever stands for a token in it: nothing is taken, stopped or
+// told, and who has the token is served as before.
+TEST(Serve, LetsNobodyInWhoBendsRequests) {
+  const TestFolder folder;
+  const std::string token = "0123456789abcdef-secret";
+  const Served served(folder.path(), {}, token, kImpatient);
+  ASSERT_EQ(served.submit("?id=mine"), 201);
+  const std::string almost[] = {"",
+                                "Authorization: Bearer \r\n",
+                                "Authorization: Bearer 0123456789abcdef\r\n",
+                                "Authorization: Bearer " + token + "0\r\n",
+                                "Authorization: Basic " + token + "\r\n",
+                                "Authorization:\r\n Bearer " + token + "\r\n",
+                                "X-Authorization: Bearer " + token + "\r\n",
+                                "Cookie: token=" + token + "\r\n"};
+  Rng rng(11);
+  int turned_away = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string& more = almost[static_cast<size_t>(i) % std::size(almost)];
+    const std::string text = bent_request(rng, more);
+    // Bending may by chance spell the right header.
+    if (text.find("\nAuthorization: Bearer " + token + "\r\n") != std::string::npos) continue;
+    const std::string told = exchanged(served.server->port(), text);
+    EXPECT_EQ(told.find("mine"), std::string::npos) << text;
+    EXPECT_EQ(told.find("\"jobs\""), std::string::npos) << text;
+    EXPECT_EQ(told.find("HTTP/1.1 201"), std::string::npos) << text;
+    EXPECT_EQ(told.find("HTTP/1.1 202"), std::string::npos) << text;
+    turned_away += told.find(" 401 ") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(turned_away, 50);
+  EXPECT_FALSE(served.daemon->figures().draining);
+  EXPECT_EQ(served.daemon->figures().jobs.open(), 1);
+  served.runner->let(1);
+  EXPECT_EQ(served.state("mine"), "done");
 }
 
 TEST(Serve, LosesNothingOfWhatManyClientsSubmitAtOnce) {
