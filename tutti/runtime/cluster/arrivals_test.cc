@@ -85,7 +85,7 @@ TEST(JobStudy, JobsAreSlowerTogetherThanAlone) {
   double slowdown[3];
   for (const int how : {0, 1, 2}) {  // nearly alone; together; together with unknown load
     ClusterOptions options;
-    if (how == 2) options.unknown_load = {.share = 0.5};
+    if (how == 2) options.unknown_load = {.share = 0.8, .flows = 4};
     ClusterSim sim(cluster, options);
     testing::FirstLegal first;
     const auto run = run_cluster(
