@@ -7,6 +7,7 @@
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/job_study.h"
 #include "tutti/policy/online/paragon.h"
+#include "tutti/policy/online/quick_enough.h"
 #include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/real_cluster.h"
@@ -52,6 +53,30 @@ std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const 
     finishes.push_back(job.finish);
   }
   return finishes;
+}
+
+// Decisions of 1 us beside ops of milliseconds are left to who makes them; those of 10 ms are not,
+// and the work gets done all the same.
+TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
+  for (const Duration taken : {Duration(1'000), Duration(10'000'000)}) {
+    Cluster cluster = job_study_cluster();
+    const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
+    ASSERT_TRUE(jobs);
+    ClusterSim sim(cluster, {});
+    Duration now{0};
+    const auto make = [](const char* name) {
+      const DispatcherEntry* entry = find_dispatcher(name).value();
+      return entry->make(entry->usual());
+    };
+    // Asked before and after each decision.
+    QuickEnough dispatcher(make("fifo"), make("graphene"), {.clock = [&] { return now += taken; }});
+    const auto run = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
+                                 dispatcher, 1, 100'000);
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_EQ(run->jobs.size(), 20U);
+    for (const JobRecord& job : run->jobs) EXPECT_GT(job.finish, job.arrival);
+    EXPECT_EQ(dispatcher.gave_up(), taken > Duration(1'000'000));
+  }
 }
 
 TEST(DispatcherConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {

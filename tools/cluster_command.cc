@@ -46,7 +46,8 @@ struct ClusterArguments {
   std::string unknown_work = "memory";
   std::string counters = "all";
   int interval_ms = 10;
-  int decisions_per_look = 1;
+  DeciderOptions models;
+  std::string quick = "graphene";
   uint64_t seed = 1;
   bool json = false;
 };
@@ -196,7 +197,7 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
     counters = counters_for_real(cluster.machine(), *read_host(cluster.machine(), {}));
   }
   const auto dispatchers =
-      find_dispatchers(arguments.policies, cluster, counters, arguments.decisions_per_look);
+      find_dispatchers(arguments.policies, cluster, counters, arguments.models);
   if (!dispatchers) return report(dispatchers.error());
   const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
   ClusterSim sim(cluster,
@@ -240,8 +241,9 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
   const auto feed =
       read_host(cluster.machine(), {.interval = std::chrono::milliseconds(arguments.interval_ms)});
   const std::vector<Counter> counters = counters_for_real(cluster.machine(), *feed);
-  const auto dispatchers =
-      find_dispatchers(arguments.policies, cluster, counters, arguments.decisions_per_look);
+  DeciderOptions models = arguments.models;
+  if (arguments.quick != "none") models.quick = arguments.quick;
+  const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters, models);
   if (!dispatchers) return report(dispatchers.error());
   RealJobsSettings settings = arguments.real;
   settings.seed = arguments.seed;
@@ -321,9 +323,12 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
                   "For real: milliseconds between two readings of the host's counters (10)")
       ->check(CLI::Range(1, 60'000));
   command
-      .add_option("--decisions-per-look", arguments.decisions_per_look,
+      .add_option("--decisions-per-look", arguments.models.decisions_per_look,
                   "Of Symphony: decisions that go by one look at the counters; more is quicker (1)")
       ->check(CLI::Range(1, 100'000));
+  command.add_option("--quick", arguments.quick,
+                     "For real: who goes on where Symphony's decisions take a quarter of the time "
+                     "that the ops take, or more; none: nobody (graphene)");
   auto* adapt = command.add_option(
       "--adapt", arguments.real.adapt,
       "For real: fit the belief of this Symphony model to what counters say in these runs");

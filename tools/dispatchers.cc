@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tutti/base/source.h"
+#include "tutti/policy/online/quick_enough.h"
 #include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/own_counters.h"
@@ -18,7 +19,8 @@ namespace {
 constexpr std::string_view kModel = "symphony=";
 
 Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster,
-                                 const std::vector<Counter>& counters, int decisions_per_look) {
+                                 const std::vector<Counter>& counters,
+                                 const DeciderOptions& options) {
   const std::string path = name.substr(kModel.size());
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
@@ -31,10 +33,19 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
                          ": the model is told the truth, which only its training knows; train one "
                          "that is told what counters say");
   }
-  return NamedDispatcher{name, [model = *model, decisions_per_look] {
-                           return std::make_unique<SymphonyDispatcher>(
-                               model, MindOptions{.batch = decisions_per_look});
-                         }};
+  const DispatcherEntry* quick = nullptr;
+  if (!options.quick.empty()) {
+    const Result<const DispatcherEntry*> found = find_dispatcher(options.quick);
+    if (!found) return found.error();
+    quick = *found;
+  }
+  return NamedDispatcher{
+      name,
+      [model = *model, quick, batch = options.decisions_per_look]() -> std::unique_ptr<Dispatcher> {
+        auto symphony = std::make_unique<SymphonyDispatcher>(model, MindOptions{.batch = batch});
+        if (quick == nullptr) return symphony;
+        return std::make_unique<QuickEnough>(std::move(symphony), quick->make(quick->usual()));
+      }};
 }
 
 }  // namespace
@@ -42,7 +53,7 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
                                                       const Cluster& cluster,
                                                       const std::vector<Counter>& counters,
-                                                      int decisions_per_look) {
+                                                      const DeciderOptions& options) {
   std::vector<NamedDispatcher> found;
   const auto add = [&](const DispatcherEntry& entry) {
     found.push_back({entry.name, [&entry] { return entry.make(entry.usual()); }});
@@ -52,7 +63,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
   }
   for (const std::string& name : names) {
     if (name.starts_with(kModel)) {
-      Result<NamedDispatcher> model = model_of(name, cluster, counters, decisions_per_look);
+      Result<NamedDispatcher> model = model_of(name, cluster, counters, options);
       if (!model) return model.error();
       found.push_back(std::move(*model));
       continue;

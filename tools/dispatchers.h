@@ -19,13 +19,18 @@ struct NamedDispatcher {
   std::function<std::unique_ptr<Dispatcher>()> make;
 };
 
+struct DeciderOptions {
+  int decisions_per_look = 1;
+  // Who goes on where decisions take too long (tutti/policy/online/quick_enough.h); empty: nobody.
+  std::string quick{};
+};
+
 // All of the registry if no names are given. Models are those of this cluster, which must outlive
-// them, with these counters, and look at the machine once for so many decisions. Fails
-// (invalid_input) with a sentence.
+// them, with these counters. Fails (invalid_input) with a sentence.
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
                                                       const Cluster& cluster,
                                                       const std::vector<Counter>& counters,
-                                                      int decisions_per_look);
+                                                      const DeciderOptions& options);
 
 // For the help of commands.
 std::string known_dispatchers();

@@ -1,0 +1,48 @@
+// A thoughtful dispatcher with a quick one behind it. While somebody decides, devices that are free
+// wait. Where the thoughtful one takes longer over its decisions than the ops that it launches take
+// on their devices, as a share, the quick one goes on for the rest of the run.
+//
+// For real runs: in simulation deciding takes no time, and the thoughtful one always goes on.
+
+#ifndef TUTTI_POLICY_ONLINE_QUICK_ENOUGH_H_
+#define TUTTI_POLICY_ONLINE_QUICK_ENOUGH_H_
+
+#include <functional>
+#include <memory>
+
+#include "tutti/plan/dispatch.h"
+
+namespace tutti {
+
+struct QuickEnoughOptions {
+  // Of the time in which all devices together do what was launched.
+  double most_share = 0.25;
+  int looked_at = 64;                    // decisions between two judgements
+  std::function<Duration()> clock = {};  // none: the computer's
+};
+
+class QuickEnough final : public Dispatcher {
+ public:
+  QuickEnough(std::unique_ptr<Dispatcher> thoughtful, std::unique_ptr<Dispatcher> quick,
+              QuickEnoughOptions options = {});
+
+  void begin(const Cluster& cluster, uint64_t seed) override;
+  Action decide(const ClusterState& state) override;
+
+  bool gave_up() const { return gave_up_; }  // the quick one goes on
+
+ private:
+  void judge(const ClusterState& state);
+
+  std::unique_ptr<Dispatcher> thoughtful_;
+  std::unique_ptr<Dispatcher> quick_;
+  QuickEnoughOptions options_;
+  bool gave_up_ = false;
+  int decisions_ = 0;  // since the last judgement, with what they took and what they launched
+  Duration deciding_{0};
+  Duration launched_{0};
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_ONLINE_QUICK_ENOUGH_H_
