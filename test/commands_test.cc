@@ -356,7 +356,7 @@ TEST_F(Commands, CalibrateMeasuresThisHostAndValidateRunsOtherGraphs) {
   ASSERT_EQ(measured.exit_code, 0) << measured.err;
   EXPECT_NE(measured.out.find("gemm"), std::string::npos) << measured.out;
   const Ran validated = run({"validate", other, "-m", "this-host:1x1", "--costs", costs, "--plans",
-                             "3", "--repeats", "1", "--update-costs", "-o", path("v.json")});
+                             "4", "--repeats", "1", "--update-costs", "-o", path("v.json")});
   ASSERT_EQ(validated.exit_code, 0) << validated.err;
   EXPECT_NE(read_text(costs).find("\"validation\""), std::string::npos);
   EXPECT_GT(number_of(read_text(path("v.json")), "real_ns"), 0);

@@ -138,6 +138,30 @@ TEST_F(RunCommands, NumbersThatACpuCannotComputeWithAreRefusedBeforeTheRun) {
   EXPECT_EQ(validated.exit_code, 2) << validated.err;
 }
 
+TEST_F(RunCommands, WhatIsReadIsNotWrittenOver) {
+  const std::string before = read_text(graph_);
+  const Ran ran = run({"run", graph_, "-m", kHere, "--policy", "heft", "--trace", graph_});
+  EXPECT_EQ(ran.exit_code, 2);
+  expect_one_sentence(ran, "which is read");
+  const Ran calibrated = run({"calibrate", graph_, "-m", kHere, "-o", graph_});
+  EXPECT_EQ(calibrated.exit_code, 2);
+  expect_one_sentence(calibrated, "which is read");
+  const Ran validated = run({"validate", graph_, "-m", kHere, "-o", graph_});
+  EXPECT_EQ(validated.exit_code, 2);
+  expect_one_sentence(validated, "which is read");
+  EXPECT_EQ(read_text(graph_), before);
+}
+
+TEST_F(RunCommands, FlagsOfSimulatedRunsAreRefusedForRealOnes) {
+  for (const std::string flag : {"--noise", "--order", "--model"}) {
+    const std::string value = flag == "--noise" ? "0.3" : flag == "--order" ? "fifo" : "released";
+    const Ran ran = run({"compare", graph_, "-m", kHere, "--runtime", "local", "--policies", "heft",
+                         flag, value});
+    EXPECT_EQ(ran.exit_code, 2) << flag;
+    expect_one_sentence(ran, flag);
+  }
+}
+
 TEST_F(RunCommands, AGpuThatIsNotThereIsNamedWithARemedy) {
   const std::string machine = write("gpu.json", R"({"schema_version": 1, "name": "g",
       "device": [{"name": "gpu0", "kind": "gpu", "flops_per_s": 1e12}],

@@ -359,6 +359,9 @@ Result<void> check_outputs(const CalibrateArguments& arguments) {
       {"--output", &arguments.output},
       {"--machine-output", &arguments.machine_output},
       {"--state", &arguments.state}};
+  std::vector<std::string> inputs = arguments.graphs;
+  inputs.insert(inputs.end(), arguments.traces.begin(), arguments.traces.end());
+  inputs.push_back(arguments.machine);
   for (const auto* one = std::begin(outputs); one != std::end(outputs); ++one) {
     if (one->second->empty()) continue;
     for (const auto* other = std::begin(outputs); other != one; ++other) {
@@ -366,7 +369,7 @@ Result<void> check_outputs(const CalibrateArguments& arguments) {
       return invalid_input(fmt::format("{} and {} both name {}; give each a file of its own",
                                        other->first, one->first, *one->second));
     }
-    if (Result<void> probe = probe_output(*one->second); !probe) return probe;
+    if (Result<void> good = check_output(one->first, *one->second, inputs); !good) return good;
   }
   return {};
 }

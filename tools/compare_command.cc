@@ -248,7 +248,11 @@ int run_compare_for_real(const CompareArguments& arguments, const Problem& probl
                                       .seed = arguments.common.seed,
                                       .stop = arguments.search.to_budget().stop});
   tell_of_interrupt("the figures are of the runs that had ended");
-  return report_rows(problem, rows, {.runtime = "local"}, arguments.common.json);
+  const bool stopped = std::any_of(rows.begin(), rows.end(), [&](const RealRow& row) {
+    return row.error.empty() && std::ssize(row.times_ns) < arguments.repeats;
+  });
+  return report_rows(problem, rows, {.runtime = "local", .stopped = stopped},
+                     arguments.common.json);
 }
 
 int run_compare(const CompareArguments& arguments) {

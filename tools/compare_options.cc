@@ -58,6 +58,11 @@ Result<void> CompareArguments::check() const {
                     "plan is run; leave it out",
                     flag));
   }
+  for (const char* flag : {"--model", "--order", "--noise"}) {
+    if (!for_real() || given->count(flag) == 0) continue;
+    return invalid_input(
+        fmt::format("{} is for simulated runs, and these are real; leave it out", flag));
+  }
   if (!for_real() && given->count("--repeats") > 0) {
     return invalid_input(
         "--repeats is for real runs; give --runtime local, or --runs for simulated ones");

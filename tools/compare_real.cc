@@ -110,6 +110,7 @@ std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>
     for (const std::string& host : setting.hosts) json.value(host);
     json.close_list();
   }
+  if (setting.stopped) json.field("stopped", true);
   json.key("results").open_list();
   for (const RealRow& row : rows) {
     json.open_object().field("policy", row.name).field("bulk_synchronous", row.bulk_synchronous);

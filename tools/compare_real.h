@@ -53,6 +53,7 @@ std::vector<RealRow> compare_for_real(const Problem& problem, LocalRuntime& runt
 struct RealSetting {
   std::string runtime;
   std::vector<std::string> hosts{};  // by rank, where there are several
+  bool stopped = false;              // some have fewer runs than they should
 };
 
 std::string real_rows_to_json(const Problem& problem, const std::vector<RealRow>& rows,

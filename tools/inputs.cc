@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tools/recorded_machine.h"
+#include "tutti/base/output.h"
 #include "tutti/base/parallel.h"
 #include "tutti/costs/file.h"
 #include "tutti/graph/names.h"
@@ -298,6 +299,17 @@ CLI::Validator whole_number() {
 void accept_seed(CLI::App& command) {
   command.add_option("--seed", "Accepted as everywhere; nothing here is random")
       ->check(whole_number());
+}
+
+Result<void> check_output(const std::string& flag, const std::string& output,
+                          const std::vector<std::string>& inputs) {
+  if (output.empty()) return {};
+  for (const std::string& input : inputs) {
+    if (input.empty() || output == "-" || !name_one_file(output, input)) continue;
+    return invalid_input(
+        fmt::format("{} names {}, which is read; name another file", flag, output));
+  }
+  return probe_output(output);
 }
 
 void CommonOptions::add_to(CLI::App& command) {

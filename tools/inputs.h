@@ -70,6 +70,11 @@ Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
 Result<void> require_onnx(const std::vector<std::string>& dims, int shards, const std::string& path,
                           const std::string& format);
 
+// Whether a file can be written that is not one of those that are read, before long work. Fails
+// with a sentence; nothing is changed. An empty name is no file.
+Result<void> check_output(const std::string& flag, const std::string& output,
+                          const std::vector<std::string>& inputs);
+
 struct CommonOptions {
   uint64_t seed = 1;
   int threads = 0;  // 0: all usable cores

@@ -79,11 +79,11 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
 int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   if (const Result<void> good = arguments.check(); !good) return report(good.error());
   if (arguments.runtime == "starpu") return report(go_on_with_starpu());
-  if (!arguments.trace.empty()) {
-    if (const Result<void> probe = probe_output(arguments.trace); !probe) {
-      return report(probe.error());
-    }
-  }
+  const ProblemInputs& read = arguments.inputs;
+  const Result<void> writable =
+      check_output("--trace", arguments.trace,
+                   {read.graph, read.machine, read.costs, read.constraints, arguments.source.plan});
+  if (!writable) return report(writable.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;

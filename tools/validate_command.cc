@@ -131,14 +131,21 @@ std::string percent_text(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+// Fewer plans have no order worth telling.
+constexpr size_t kFewestOrdered = 4;
+
+std::string order_text(double correlation, size_t plans) {
+  return plans < kFewestOrdered ? "-" : fmt::format("{:.3f}", correlation);
+}
+
 void print_text(const Validation& validation) {
   fmt::print("{}\n", to_text(validation.summary()));
   Table graphs({"graph", "plans", "rank corr.", "better half", "runs agree", "mean error", "bias",
                 "regret"});
   for (const ValidatedGraph& graph : validation.graphs) {
     graphs.add({graph.name, std::to_string(graph.plans.size()),
-                fmt::format("{:.3f}", graph.rank_correlation()),
-                fmt::format("{:.3f}", graph.rank_correlation_better_half()),
+                order_text(graph.rank_correlation(), graph.plans.size()),
+                order_text(graph.rank_correlation_better_half(), graph.plans.size() / 2),
                 fmt::format("{:.3f}", graph.agreement_of_runs()), percent_text(graph.mean_error()),
                 percent_text(graph.bias()), percent_text(graph.top1_regret())});
   }
@@ -161,9 +168,10 @@ void print_text(const Validation& validation) {
 
 // All that will be written, before anything is run.
 Result<void> check_outputs(const ValidateArguments& arguments) {
-  if (!arguments.output.empty()) {
-    if (Result<void> probe = probe_output(arguments.output); !probe) return probe;
-  }
+  std::vector<std::string> inputs = arguments.graphs;
+  inputs.insert(inputs.end(), {arguments.inputs.machine, arguments.inputs.constraints});
+  if (!arguments.update_costs) inputs.push_back(arguments.inputs.costs);
+  if (Result<void> good = check_output("--output", arguments.output, inputs); !good) return good;
   if (!arguments.update_costs) return {};
   if (!arguments.output.empty() && name_one_file(arguments.output, arguments.inputs.costs)) {
     return invalid_input(fmt::format(
@@ -180,6 +188,14 @@ Result<void> run(const ValidateArguments& arguments) {
   if (arguments.update_costs && arguments.inputs.costs == "-") {
     return invalid_input("--update-costs cannot update standard input; put the costs in a file");
   }
+  const size_t plans_a_graph =
+      static_cast<size_t>(arguments.plans) / std::max<size_t>(1, arguments.graphs.size());
+  if (arguments.update_costs && plans_a_graph < kFewestOrdered) {
+    return invalid_input(fmt::format(
+        "--plans {} leaves fewer than {} plans for each graph, whose order tells nothing that "
+        "costs should keep; run more, or leave out --update-costs",
+        arguments.plans, kFewestOrdered));
+  }
   const Result<std::vector<LoadedProblem>> problems = load_problems(arguments);
   if (!problems) return problems.error();
   if (Result<void> good = check_outputs(arguments); !good) return good;
@@ -188,12 +204,13 @@ Result<void> run(const ValidateArguments& arguments) {
   const std::string json = validation_to_json(*validation);
   if (!arguments.output.empty()) {
     const Result<void> written = write_file(arguments.output, json);
-    if (!written || arguments.output == "-") return written;
+    if (!written) return written;
   }
   if (arguments.update_costs) {
     const Result<void> updated = update_costs(arguments.inputs.costs, *validation);
     if (!updated) return updated;
   }
+  if (arguments.output == "-") return {};
   if (arguments.common.json) {
     fmt::print("{}", json);
     return {};

@@ -22,7 +22,7 @@ class LocalRuntime::Engine {
     for (Run::Worker* worker : run_.workers()) thread_of(*worker).begin();
     const Result<void> ended = run_.end();
     if (!ended) return ended.error();
-    return run_.trace();
+    return run_.take_trace();
   }
 
   const Machine& machine_;

@@ -80,6 +80,8 @@ class Run {
 
   // What happened, whole or not.
   const Trace& trace() const { return trace_; }
+  // Of a run that has ended well; it is not kept.
+  Trace take_trace() { return std::move(trace_); }
   std::vector<OpEvents> events() const;
   Result<std::vector<std::byte>> result(ValueId value) const;
   int64_t high_water(MemoryId memory) const { return pool(memory).high_water(); }
