@@ -71,7 +71,7 @@ void submit(HttpClient& http, const std::string& id, int job, Client& mine) {
 void wait_for(HttpClient& http, const std::string& id, Client& mine) {
   while (mine.trouble.empty()) {
     const auto reply = http.ask("GET", "/v1/jobs/" + id + "?wait=30");
-    if (!reply) {
+    if (!reply || reply->status == 503) {  // it is down, or going down
       ++mine.broken;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     } else if (reply->status != 200) {

@@ -52,6 +52,19 @@ TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
   EXPECT_GE(number_of(first.out, "mean_slowdown"), 1);
   EXPECT_EQ(first.out,
             run({"cluster", "--replay", arrivals, "--policy", "heft,sparrow", "--json"}).out);
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--load", "0.5"},
+                                             {"--jobs", "5"},
+                                             {"--process", "bursts"},
+                                             {"--set", "train"},
+                                             {"align-3"}}) {
+    std::vector<std::string> words = more;
+    words.insert(words.begin(), "cluster");
+    words.insert(words.end(), {"--replay", arrivals, "--policy", "heft"});
+    const Ran both = run(words);
+    EXPECT_EQ(both.exit_code, 2) << more[0];
+    expect_one_sentence(both, "says nothing beside --replay");
+  }
   const std::string bad = write("bad.json", R"({"schema_version": 1, "arrival": [
       {"time_ns": 0, "job": "align-x"}]})");
   const Ran refused = run({"cluster", "--replay", bad});
@@ -79,12 +92,20 @@ TEST_F(Commands, ClusterRunsJobsForRealAndVerifiesThem) {
            {"cluster", graph, "--runtime", "local", "--noise", "0.1"},
            {"cluster", graph, "--runtime", "local", "--policy", "symphony"},
            {"cluster", graph, "--runtime", "local", "--policy", "symphony=" + graph},
-           {"cluster", "align-3", "--runtime", "local"},  // no kernels
            {"cluster", graph, "--runtime", "local", "--adapt", "m", "--adapted", path("no/m")}}) {
     const Ran refused = run(bad);
     EXPECT_NE(refused.exit_code, 0) << refused.out;
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
   }
+  const auto alone = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"cluster", graph,           "--runtime", "local",
+                                      "-m",      "this-host:1x1", "--policy",  "fifo"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  expect_one_sentence(alone({"--quick", "fifo"}), "is for models of Symphony");
+  expect_one_sentence(alone({"--unknown-work", "compute"}), "give one by --unknown-load");
+  expect_one_sentence(run({"cluster", "align-3", "--runtime", "local"}), "have no kernels");
 }
 
 TEST_F(Commands, DemandsFollowFromSizesAndRunTimesAndStayIfTheyAreThere) {

@@ -65,6 +65,20 @@ TEST_F(Train, SaysWhatCanBeTrainedAndWhere) {
   }
 }
 
+TEST_F(Train, SymphonyRefusesWhatIsNoNumberOrSaysNothing) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--loads", "nan"},
+                                             {"--counters", "host"},
+                                             {"--fixed-belief", "--knowledge", "none"},
+                                             {"--belief-rate", "0.1", "--knowledge", "none"}}) {
+    std::vector<std::string> words = {"train", "symphony", "-o", path("model")};
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.exit_code, 2) << wrong[0];
+    expect_one_sentence(ran, wrong[0]);
+  }
+}
+
 // Learned in simulation with the counters of this host, it decides for real, and its belief is
 // fitted to what counters say there: that changes the belief's constants and nothing else.
 TEST_F(Train, SymphonyLearnsOnAMachineOfOnesOwnDecidesForRealAndIsAdapted) {

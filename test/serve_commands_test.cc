@@ -9,6 +9,9 @@
 #include <string>
 
 #include "test/support/cli.h"
+#include "tutti/machine/preset.h"
+#include "tutti/policy/symphony/model.h"
+#include "tutti/runtime/cluster/options.h"
 
 namespace tutti {
 namespace {
@@ -26,7 +29,7 @@ class ServeCommands : public Cli {
   }
 
   // Starts a server at a free port and returns when it listens.
-  void serve(std::vector<std::string> more = {}) {
+  void serve(std::vector<std::string> more = {}, rlim_t longest_file = 0) {
     std::vector<std::string> words = {TUTTI_BINARY,  "serve",   "--listen",
                                       "127.0.0.1:0", "--state", path("jobs")};
     words.insert(words.end(), more.begin(), more.end());
@@ -36,6 +39,13 @@ class ServeCommands : public Cli {
     if (server_ == 0) {
       ::dup2(both[1], STDOUT_FILENO);
       ::close(both[0]);
+      const int err = ::open(path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(err, STDERR_FILENO);
+      if (longest_file > 0) {
+        const rlimit bytes{longest_file, longest_file};
+        ::setrlimit(RLIMIT_FSIZE, &bytes);
+        ::signal(SIGXFSZ, SIG_IGN);  // a write then fails instead
+      }
       std::vector<char*> raw;
       for (std::string& word : words) raw.push_back(word.data());
       raw.push_back(nullptr);
@@ -118,6 +128,57 @@ TEST_F(ServeCommands, DrainTakesNothingNew) {
   const Ran cancelled = ask({"cancel", "nobody"});
   EXPECT_EQ(cancelled.exit_code, 2);
   expect_one_sentence(cancelled, "no job of that id");
+}
+
+// Libraries start threads before main() is reached, and any of them may get the signal.
+TEST_F(ServeCommands, EndsInOrderWheneverItIsAskedTo) {
+  for (int i = 0; i < 20; ++i) {
+    serve({"--runtime", "sim", "--machine", "uniform-2"});
+    ASSERT_EQ(end(i % 2 == 0 ? SIGTERM : SIGINT), 0) << "server " << i;
+  }
+}
+
+TEST_F(ServeCommands, NobodyWaitsForAServerWhoseDiskIsFull) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"}, 2000);
+  const std::string graph = write("graph.json", kGraph);
+  Ran ran;
+  for (int i = 0; i < 20 && ran.exit_code <= 0; ++i) {
+    ran = ask({"submit", graph, "--id", "j" + std::to_string(i)});
+  }
+  EXPECT_EQ(ran.exit_code, 1);
+  expect_one_sentence(ran, "the journal has failed");
+  const Ran drained = ask({"drain", "--wait"});
+  EXPECT_EQ(drained.exit_code, 1);
+  expect_one_sentence(drained, "the journal has failed");
+  for (int i = 0; i < 20; ++i) {  // over before the disk was full, never accepted, or neither
+    const Ran waited = ask({"status", "j" + std::to_string(i), "--wait"});
+    if (waited.exit_code != 0) expect_one_sentence(waited, "");
+  }
+  EXPECT_EQ(end(SIGTERM), 1);
+  const std::string said = read_text(path("err"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("make room"), std::string::npos) << said;
+}
+
+TEST_F(ServeCommands, AModelOfSymphonyDecidesForTheClusterItWasMadeFor) {
+  const Cluster cluster = *Cluster::make(*make_preset("uniform-2"), {});
+  const std::string model = write(
+      "model.safetensors",
+      tensors_to_bytes(SymphonyModel::fresh({}, cluster, usual_counters(cluster.machine()), 1)));
+  const std::vector<std::string> words = {"--runtime", "cluster", "--policy", "symphony=" + model};
+  std::vector<std::string> more = words;
+  more.insert(more.end(), {"--machine", "uniform-2", "--parallel", "2"});
+  serve(more);
+  const Ran ran = ask({"submit", write("graph.json", kGraph), "--id", "a", "--wait"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ask({"status"}).out.find("symphony=" + model), std::string::npos);
+  EXPECT_EQ(end(SIGTERM), 0);
+  std::vector<std::string> other = {"serve",       "--state",   path("jobs"), "--listen",
+                                    "127.0.0.1:0", "--machine", "p100-4"};
+  other.insert(other.end(), words.begin(), words.end());
+  const Ran refused = run(other);
+  EXPECT_EQ(refused.exit_code, 2);
+  expect_one_sentence(refused, model);
 }
 
 TEST_F(ServeCommands, ATokenIsAskedOfEverybody) {

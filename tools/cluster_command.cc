@@ -74,8 +74,14 @@ Result<Cluster> make_cluster(const ClusterArguments& arguments) {
   return Cluster::make(std::move(*machine), std::move(costs));
 }
 
-Result<Graph> load_job(const std::string& name) {
-  if (std::optional<Graph> made = make_named_job(name)) return std::move(*made);
+Result<Graph> load_job(const std::string& name, bool real) {
+  if (std::optional<Graph> made = make_named_job(name)) {
+    if (!real) return std::move(*made);
+    return invalid_input(
+        fmt::format("{}: jobs of this family have no kernels and can only be simulated; for real, "
+                    "name graph files with kernels, such as those of tutti graph make",
+                    name));
+  }
   Result<Imported> imported = load_graph(name);
   if (!imported) return imported.error();
   return std::move(imported->graph);
@@ -91,7 +97,7 @@ Result<std::vector<Arrival>> replayed(const ClusterArguments& arguments, Cluster
   for (const NamedArrival& arrival : *named) {
     std::shared_ptr<const Job>& job = jobs[arrival.job];
     if (job == nullptr) {
-      Result<Graph> graph = load_job(arrival.job);
+      Result<Graph> graph = load_job(arrival.job, arguments.runtime == "local");
       if (!graph) return error_at(arguments.replay, arrival.line, graph.error().message);
       auto added = cluster.add_job(std::move(*graph));
       if (!added) return error_at(arguments.replay, arrival.line, added.error().message);
@@ -113,7 +119,7 @@ Result<ArrivalsOf> find_arrivals(const ClusterArguments& arguments, Cluster& clu
   }
   std::vector<Graph> graphs;
   for (const std::string& name : arguments.graphs) {
-    Result<Graph> graph = load_job(name);
+    Result<Graph> graph = load_job(name, arguments.runtime == "local");
     if (!graph) return graph.error();
     graphs.push_back(std::move(*graph));
   }
@@ -155,7 +161,7 @@ Figures figures_of(const std::string& policy, const ClusterRun& run) {
   std::sort(slowdowns.begin(), slowdowns.end());
   figures.mean_slowdown = summary.mean;
   figures.median_slowdown = summary.median;
-  figures.slowdown_p95 = slowdowns[(slowdowns.size() - 1) * 95 / 100];
+  figures.slowdown_p95 = slowdowns[((slowdowns.size() - 1) * 95 + 99) / 100];  // rounded up
   figures.makespan_ns = static_cast<double>(run.makespan.count());
   figures.decisions = run.decisions;
   return figures;
@@ -288,11 +294,38 @@ int run_cluster_command(const ClusterArguments& arguments) {
 void check_runtime(const CLI::App& command, const std::string& runtime) {
   const std::vector<const char*> of_sim = {"--noise", "--set", "--counters"};
   const std::vector<const char*> of_local = {"--repeats",      "--warm-up",     "--verify",
-                                             "--unknown-work", "--interval-ms", "--adapt"};
+                                             "--unknown-work", "--interval-ms", "--adapt",
+                                             "--quick"};
   for (const char* flag : runtime == "local" ? of_sim : of_local) {
     if (command.get_option(flag)->count() == 0) continue;
     throw CLI::ValidationError(flag, fmt::format("is for --runtime {}; leave it out",
                                                  runtime == "local" ? "sim" : "local"));
+  }
+}
+
+// So is one to which the others leave nothing to say.
+void check_use(const CLI::App& command, const ClusterArguments& arguments) {
+  const auto refuse = [&](std::initializer_list<const char*> flags, const char* why) {
+    for (const char* flag : flags) {
+      if (command.get_option(flag)->count() > 0) throw CLI::ValidationError(flag, why);
+    }
+  };
+  if (!arguments.replay.empty()) {
+    refuse({"graphs", "--load", "--jobs", "--process", "--set"},
+           "says nothing beside --replay, whose file has all arrivals; leave one of them out");
+  }
+  if (!arguments.graphs.empty()) {
+    refuse({"--set"}, "is about jobs that are drawn, and here they are named; leave it out");
+  }
+  const bool symphony =
+      std::any_of(arguments.policies.begin(), arguments.policies.end(),
+                  [](const std::string& name) { return name.starts_with("symphony="); });
+  if (!symphony) {
+    refuse({"--decisions-per-look", "--quick"},
+           "is for models of Symphony; name one by --policy symphony=FILE");
+  }
+  if (command.get_option("--unknown-load")->count() == 0) {
+    refuse({"--unknown-work"}, "says what an unknown load does; give one by --unknown-load");
   }
 }
 
@@ -366,7 +399,7 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--load", arguments->load,
                    "How much work arrives; 1 is about what the best dispatchers keep up with (0.6)")
-      ->check(CLI::Range(0.001, 100.0));
+      ->check(finite_range(0.001, 100));
   command->add_option("--jobs", arguments->jobs, "How many jobs arrive (100)")
       ->check(CLI::Range(1, 100'000));
   command->add_option("--process", arguments->process, "poisson or bursts (poisson)")
@@ -379,9 +412,9 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
           "--unknown-load", arguments->unknown_load,
           "Share of what an op draws that tenants take of whom no dispatcher knows; for real: "
           "of a core's time (0)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(finite_range(0, 1));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
-      ->check(CLI::Range(0.0, 10.0));
+      ->check(finite_range(0, 10));
   command
       ->add_option("--counters", arguments->counters,
                    "In simulation: all that are usual, or host: those that this host, or a run on "
@@ -393,6 +426,7 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   add_real_flags(*command, *arguments);
   command->callback([arguments, command, &exit_code] {
     check_runtime(*command, arguments->runtime);
+    check_use(*command, *arguments);
     exit_code = run_cluster_command(*arguments);
   });
 }

@@ -22,6 +22,7 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
                                  const std::vector<Counter>& counters,
                                  const DeciderOptions& options) {
   const std::string path = name.substr(kModel.size());
+  if (path.empty()) return invalid_input("symphony= names no model; write symphony=FILE");
   Result<Source> source = Source::open(path);
   if (!source) return source.error();
   const Result<TensorFile> file = read_tensors(*source);

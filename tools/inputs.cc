@@ -50,11 +50,7 @@ void ProblemInputs::add_noise_to(CLI::App& command) {
   command
       .add_option("--noise", noise,
                   "Spread of log-normal noise on run times and transfers, such as 0.1; 0 is none")
-      ->check([](const std::string& text) {  // CLI::Range lets NaN through
-        double number = -1;
-        const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 10;
-        return good ? std::string() : "must be a number from 0 to 10";
-      });
+      ->check(finite_range(0, 10));
 }
 
 namespace {
@@ -282,6 +278,17 @@ void warn_of_another_problem(const std::string& path, const Plan& plan, const Pr
              machine && costs ? "another machine and other costs"
              : machine        ? "another machine"
                               : "other costs");
+}
+
+CLI::Validator finite_range(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        double number = 0;
+        const bool good =
+            CLI::detail::lexical_cast(text, number) && number >= least && number <= most;
+        return good ? std::string() : fmt::format("must be a number from {} to {}", least, most);
+      },
+      fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
 CLI::Validator whole_number() {

@@ -116,6 +116,9 @@ void accept_seed(CLI::App& command);
 // For seeds: the parser itself would take -1 for a very large number.
 CLI::Validator whole_number();
 
+// For real numbers: CLI::Range lets NaN through.
+CLI::Validator finite_range(double least, double most);
+
 // Prints the sentence and gives the exit code that belongs to its kind.
 int report(const Error& error);
 

@@ -93,11 +93,7 @@ void SearchOptions::add_to(CLI::App& command) {
   command
       .add_option("--tail-weight", tail_weight,
                   "Aim at the mean plus this times the mean of the worst quarter of the scenarios")
-      ->check([](const std::string& text) {
-        double number = -1;
-        const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 1e6;
-        return good ? std::string() : "must be a number from 0 to 1000000";
-      });
+      ->check(finite_range(0, 1e6));
   command.add_option(
       "--network", network,
       "The trained model that doppler decides by, also within auto and searches that "

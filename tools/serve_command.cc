@@ -1,14 +1,18 @@
 // tutti serve: take jobs over HTTP and run them.
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/dispatchers.h"
 #include "tools/graph_make.h"
 #include "tools/inputs.h"
 #include "tools/server_options.h"
@@ -90,7 +94,16 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   }
   const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
   if (arguments.runtime == "cluster") {
-    Result<ServedCluster> cluster = serve_cluster(machine, std::move(options), places);
+    // Here and not there: rooms know nothing of model files that a user names.
+    const auto make =
+        [name = options.policy](
+            const Cluster& served,
+            const std::vector<Counter>& counters) -> Result<std::unique_ptr<Dispatcher>> {
+      const auto found = find_dispatchers({name}, served, counters, {});
+      if (!found) return found.error();
+      return found->front().make();
+    };
+    Result<ServedCluster> cluster = serve_cluster(machine, std::move(options), places, make);
     if (!cluster) return cluster.error();
     return Running{std::move(cluster->runner), std::move(cluster->meter)};
   }
@@ -110,19 +123,52 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   return Running{std::move(*runner), std::move(*meter)};
 }
 
-// Until somebody asks this process to end. Requires that both signals are blocked everywhere.
-void wait_for_signal(const sigset_t& signals) {
-  int signal = 0;
-  while (::sigwait(&signals, &signal) != 0) {
-  }
+int asked_to_end[2] = {-1, -1};  // a pipe
+
+void ask_to_end(int /*signal*/) {
+  const int before = errno;
+  [[maybe_unused]] const ssize_t written = ::write(asked_to_end[1], "", 1);
+  errno = before;
 }
 
+// SIGTERM and SIGINT become something to wait for. By handlers: a signal that is blocked here still
+// ends the process where a library has started threads as it was loaded, before we could block it.
+class EndSignals {
+ public:
+  static Result<void> catch_them() {
+    if (::pipe2(asked_to_end, O_CLOEXEC | O_NONBLOCK) != 0) {
+      return failed("no pipe can be had to wait for signals by");
+    }
+    ::fcntl(asked_to_end[0], F_SETFL, 0);  // whoever waits blocks; a handler never does
+    mask(SIG_BLOCK);                       // our own threads shall not be interrupted
+    struct sigaction action {};
+    action.sa_handler = ask_to_end;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::sigaction(SIGINT, &action, nullptr);
+    return {};
+  }
+  // Until somebody asks this process to end.
+  static void wait() {
+    mask(SIG_UNBLOCK);
+    char byte = 0;
+    while (::read(asked_to_end[0], &byte, 1) < 0 && errno == EINTR) {
+    }
+    mask(SIG_BLOCK);
+  }
+
+ private:
+  static void mask(int how) {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGTERM);
+    ::sigaddset(&signals, SIGINT);
+    ::pthread_sigmask(how, &signals, nullptr);
+  }
+};
+
 int run_serve(ServeArguments arguments) {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGTERM);
-  ::sigaddset(&signals, SIGINT);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before there are threads
+  if (const Result<void> good = EndSignals::catch_them(); !good) return report(good.error());
   const Result<ListenAddress> address = parse_address(arguments.listen);
   if (!address) return report(address.error());
   const Result<std::string> token = token_for(arguments, *address);
@@ -138,6 +184,12 @@ int run_serve(ServeArguments arguments) {
   arguments.daemon.folder = *folder;
   arguments.daemon.limits.open_bytes = arguments.open_mib << 20;
   arguments.daemon.longest_journal = arguments.rewrite_mib << 20;
+  arguments.daemon.on_broken = [](const std::string& why) {
+    report(failed(fmt::format(
+        "the journal has failed: {}; no job is taken or started any more: make room, and start "
+        "the server again",
+        why)));
+  };
   arguments.daemon.make_graph = [](const std::string& words, int64_t most_ops) {
     constexpr double kEdgesOfAnOp = 8;
     return make_graph(words, static_cast<double>(most_ops) * (1 + kEdgesOfAnOp));
@@ -164,13 +216,14 @@ int run_serve(ServeArguments arguments) {
   const auto open = (*daemon)->figures().jobs.open();
   if (open > 0) fmt::print("tutti serve: going on with {} open jobs\n", open);
   std::fflush(stdout);
-  wait_for_signal(signals);
+  EndSignals::wait();
   (*daemon)->stop(std::chrono::seconds(arguments.grace_s));
   (*server)->stop();
-  const auto left = (*daemon)->figures().jobs.open();
+  const DaemonFigures figures = (*daemon)->figures();
+  const auto left = figures.jobs.open();
   fmt::print("tutti serve: stopped; {} open job{} kept for the next start\n", left,
              left == 1 ? " is" : "s are");
-  return 0;
+  return figures.broken.empty() ? 0 : 1;
 }
 
 void add_limits(CLI::App& command, ServeArguments& arguments) {
@@ -229,7 +282,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_option(
       "--policy", arguments->runner.policy,
       "Who decides: any policy that can be asked during a run (tutti policies; default: "
-      "critical_path), or a dispatcher for --runtime cluster (default: fifo)");
+      "critical_path), or a dispatcher for --runtime cluster, also symphony=FILE (default: fifo)");
   command
       ->add_option("--parallel", arguments->parallel,
                    "Simulated jobs at once; 0 is one for each usable core")

@@ -8,17 +8,6 @@
 
 namespace tutti {
 
-// CLI::Range lets NaN through.
-inline CLI::Validator finite_share() {
-  return CLI::Validator(
-      [](std::string& text) {
-        double number = -1;
-        const bool good = CLI::detail::lexical_cast(text, number) && number >= 0 && number <= 1e6;
-        return good ? std::string() : "must be a number from 0 to 1000000";
-      },
-      "SHARE");
-}
-
 inline CLI::Validator names_a_folder() {
   return CLI::Validator(
       [](std::string& text) {

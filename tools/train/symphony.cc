@@ -131,8 +131,13 @@ void tell_the_end(const SymphonyEnd& end, int64_t total) {
   const std::string how = !end.done          ? "stopped"
                           : end.updates == 0 ? "nothing was left to learn"
                                              : "done";
-  fmt::print(stderr, "{}tutti: {}: {} of {} episodes, {}; the model is {}{}\n",
-             shows_progress() ? "\r\033[K" : "", how, std::min(end.episodes, total), total,
+  const std::string count =
+      end.episodes > total
+          ? fmt::format("{} episodes, as updates are whole, where {} were asked for", end.episodes,
+                        total)
+          : fmt::format("{} of {} episodes", end.episodes, total);
+  fmt::print(stderr, "{}tutti: {}: {}, {}; the model is {}{}\n", shows_progress() ? "\r\033[K" : "",
+             how, count,
              end.best_ratio
                  ? fmt::format("its slow-downs are {:.4f} of the rule's", *end.best_ratio)
                  : "its best actions were not judged yet",
@@ -230,7 +235,7 @@ Result<void> train(const SymphonyArguments& arguments) {
 
 void add_learning_flags(CLI::App& command, SymphonyArguments& arguments) {
   const auto count = CLI::Range(1, 1 << 16);
-  const auto rate = CLI::Range(0.0, 10.0);
+  const auto rate = finite_range(0, 10);
   command.add_option("--episodes", arguments.episodes, "Episodes in all")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command.add_option("--scenarios", arguments.scenarios, "Scenarios of an update")->check(count);
@@ -251,7 +256,7 @@ void add_learning_flags(CLI::App& command, SymphonyArguments& arguments) {
   command
       .add_option("--horizon", arguments.horizon,
                   "What comes later than so many critical paths counts less")
-      ->check(CLI::Range(0.01, 1e4));
+      ->check(finite_range(0.01, 1e4));
 }
 
 void add_ablation_flags(CLI::App& command, SymphonyArguments& arguments) {
@@ -265,6 +270,20 @@ void add_ablation_flags(CLI::App& command, SymphonyArguments& arguments) {
                    "The belief is not told what was launched since");
   command.add_option("--belief-samples", arguments.belief_samples, "Samples of a belief")
       ->check(CLI::Range(1, 1 << 16));
+}
+
+// A flag that changes nothing is a mistake.
+void check_use(const CLI::App& command, const SymphonyArguments& arguments) {
+  if (arguments.knowledge != "belief") {
+    for (const char* flag : {"--fixed-belief", "--belief-samples", "--no-counter-errors",
+                             "--no-launched", "--belief-rate"}) {
+      if (command.get_option(flag)->count() == 0) continue;
+      throw CLI::ValidationError(flag, "is about the belief; leave it out, or --knowledge");
+    }
+  }
+  if (arguments.graphs.empty() && command.get_option("--counters")->count() > 0) {
+    throw CLI::ValidationError("--counters", "is for jobs of your own; name their graphs");
+  }
 }
 
 }  // namespace
@@ -311,11 +330,11 @@ void add_symphony(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command.add_option("--loads", arguments->study.loads, "Loads that jobs arrive at")
       ->delimiter(',')
-      ->check(CLI::Range(0.01, 10.0));
+      ->check(finite_range(0.01, 10));
   command
       .add_option("--unknown-load", arguments->study.unknown_load,
                   "Share that unknown tenants take of a resource, in half of the episodes")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(finite_range(0, 1))
       ->capture_default_str();
   command.add_option("--readings", arguments->study.readings, "Of a counter between decisions")
       ->check(CLI::Range(1, 1000))
@@ -325,7 +344,8 @@ void add_symphony(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   add_learning_flags(command, *arguments);
   add_ablation_flags(command, *arguments);
-  command.callback([arguments, &exit_code] {
+  command.callback([arguments, &command, &exit_code] {
+    check_use(command, *arguments);
     const Result<void> done = train(*arguments);
     if (!done) exit_code = report(done.error());
   });

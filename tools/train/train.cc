@@ -294,7 +294,7 @@ std::string usual_figures() {
 // What the last stage alone is told.
 void add_last_stage(CLI::App& command, TrainArguments& arguments) {
   const char* const group = "The last stage alone";
-  const auto share = finite_share();
+  const auto share = finite_range(0, 1e6);
   const auto add = [&](const char* flag, std::optional<double>& setting, const char* what) {
     command.add_option(flag, setting, what)->check(share)->group(group);
   };
@@ -322,7 +322,7 @@ void add_real_stage(CLI::App& command, TrainArguments& arguments) {
       .add_option("--margin", arguments.real.margin,
                   "No plan is run that is predicted to take longer than the best one's prediction "
                   "by more than this share")
-      ->check(finite_share())
+      ->check(finite_range(0, 1e6))
       ->capture_default_str()
       ->group(group);
   command

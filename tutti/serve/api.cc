@@ -93,6 +93,10 @@ HttpReply later(int status, const std::string& sentence, int seconds) {
   return reply;
 }
 
+std::string journal_failed(const std::string& why) {
+  return "the journal has failed: " + why;
+}
+
 // By the states' names, separated by commas; none if one is unknown.
 std::optional<std::set<JobState>> states_of(std::string_view text) {
   std::set<JobState> states;
@@ -266,6 +270,12 @@ HttpReply Api::show(const HttpHead& head, const std::string& id) const {
   if (!seconds) return no_number("wait", 0, kLongestWaitSeconds);
   const auto job = daemon_.wait(id, std::chrono::seconds(*seconds));
   if (!job) return refusal(404, "there is no job of that id");
+  if (*seconds > 0 && !is_over(job->state)) {
+    // Who waits for what will not come would ask again at once.
+    const DaemonFigures figures = daemon_.figures();
+    if (!figures.broken.empty()) return later(503, journal_failed(figures.broken), 10);
+    if (figures.stopping) return later(503, "the server is being stopped; ask it later", 10);
+  }
   return with_job(200, *job);
 }
 
@@ -289,8 +299,10 @@ HttpReply Api::cancel(const std::string& id) {
 
 HttpReply Api::drain() {
   daemon_.drain();
+  const DaemonFigures figures = daemon_.figures();
+  if (!figures.broken.empty()) return later(503, journal_failed(figures.broken), 10);
   JsonWriter json(/*inline_depth=*/0);
-  json.open_object().field("draining", true).field("open", daemon_.figures().jobs.open());
+  json.open_object().field("draining", true).field("open", figures.jobs.open());
   json.close_object();
   return {.status = 202, .body = json.text()};
 }

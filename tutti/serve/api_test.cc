@@ -311,7 +311,10 @@ TEST(Serve, WritesItsJournalAnewWhenItHasGrown) {
 
 TEST(Serve, SaysSoWhenItsDiskIsFullAndGoesOnAnswering) {
   const TestFolder folder;
-  const Served served(folder.path());
+  std::string said;
+  DaemonOptions options;
+  options.on_broken = [&said](const std::string& sentence) { said += sentence + "\n"; };
+  const Served served(folder.path(), options);
   EXPECT_EQ(served.submit("?id=a"), 201);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -328,6 +331,12 @@ TEST(Serve, SaysSoWhenItsDiskIsFullAndGoesOnAnswering) {
   EXPECT_EQ(served.ask("DELETE", "/v1/jobs/a").status, 503);
   EXPECT_EQ(served.ask("GET", "/v1/jobs/a").status, 200);
   EXPECT_NE(served.ask("GET", "/metrics").body.find("tutti_journal_broken 1\n"), std::string::npos);
+  // Nobody waits for what will not come, and what was refused is gone.
+  EXPECT_EQ(served.ask("GET", "/v1/jobs/a?wait=60").status, 503);
+  EXPECT_EQ(served.ask("POST", "/v1/drain").status, 503);
+  EXPECT_EQ(served.ask("GET", "/v1/jobs/b?wait=60").status, 404);
+  EXPECT_EQ(served.daemon->figures().jobs.accepting, 0);
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
 TEST(Serve, LeavesALineForEachStartAndEndInTheRunLog) {

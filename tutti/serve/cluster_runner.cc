@@ -49,15 +49,22 @@ std::string reason_for(const ClusterState& state, const Action& action) {
 // What runner and meter share.
 class World {
  public:
-  World(Cluster cluster, std::unique_ptr<Dispatcher> dispatcher, uint64_t seed)
+  World(Cluster cluster, uint64_t seed)
       : cluster_(std::move(cluster)),
-        dispatcher_(std::move(dispatcher)),
         seed_(seed),
         counters_(usual_counters(cluster_.machine())),
         sim_(cluster_, {.counters = counters_}),
         belief_(cluster_.machine(), counters_),
-        constants_(belief_.network().start()) {
+        constants_(belief_.network().start()) {}
+
+  // Before any run.
+  Result<void> decide_by(const MakeDispatcher& make) {
+    Result<std::unique_ptr<Dispatcher>> made = make(cluster_, counters_);
+    if (!made) return made.error();
+    MutexLock lock(mutex_);
+    dispatcher_ = std::move(*made);
     begin_anew();
+    return {};
   }
 
   const Machine& machine() const { return cluster_.machine(); }
@@ -80,8 +87,10 @@ class World {
     return RunReport{record.completion(), {}};
   }
 
+  // Nothing while no job runs: simulated time stands still, and what was believed is of the past.
   std::vector<Utilisation> utilisation() const {
     MutexLock lock(mutex_);
+    if (running_ == 0) return {};
     return utilisation_;
   }
 
@@ -181,14 +190,22 @@ class ClusterMeter : public Meter {
 
 }  // namespace
 
-Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places) {
-  const Result<const DispatcherEntry*> entry = find_dispatcher(options.policy);
-  if (!entry) return entry.error();
+Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
+                                    const MakeDispatcher& make) {
+  const auto of_registry = [&options](
+                               const Cluster&,
+                               const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
+    const Result<const DispatcherEntry*> entry = find_dispatcher(options.policy);
+    if (!entry) return entry.error();
+    return (*entry)->make((*entry)->usual());
+  };
   Result<Cluster> cluster = Cluster::make(machine, options.costs);
   if (!cluster) return cluster.error();
-  auto world =
-      std::make_shared<World>(std::move(*cluster), (*entry)->make((*entry)->usual()), options.seed);
-  return ServedCluster{std::make_unique<ClusterRunner>(world, (*entry)->name, places),
+  auto world = std::make_shared<World>(std::move(*cluster), options.seed);
+  if (const Result<void> good = world->decide_by(make ? make : of_registry); !good) {
+    return good.error();
+  }
+  return ServedCluster{std::make_unique<ClusterRunner>(world, options.policy, places),
                        std::make_unique<ClusterMeter>(world)};
 }
 

@@ -8,8 +8,11 @@
 #ifndef TUTTI_SERVE_CLUSTER_RUNNER_H_
 #define TUTTI_SERVE_CLUSTER_RUNNER_H_
 
+#include <functional>
 #include <memory>
+#include <vector>
 
+#include "tutti/plan/dispatch.h"
 #include "tutti/serve/meter.h"
 #include "tutti/serve/runner.h"
 
@@ -20,9 +23,15 @@ struct ServedCluster {
   std::unique_ptr<Meter> meter;
 };
 
-// `options.policy` names the dispatcher; `places` jobs share the machine. Fails (invalid_input) if
-// there is no such dispatcher, or as Cluster::make does.
-Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places);
+// Makes a dispatcher for a cluster that outlives it and has those counters.
+using MakeDispatcher = std::function<Result<std::unique_ptr<Dispatcher>>(
+    const Cluster& cluster, const std::vector<Counter>& counters)>;
+
+// `options.policy` names the dispatcher, one of the registry unless `make` is given; `places` jobs
+// share the machine. Fails (invalid_input) if there is no such dispatcher, or as `make` or
+// Cluster::make does.
+Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
+                                    const MakeDispatcher& make = {});
 
 }  // namespace tutti
 

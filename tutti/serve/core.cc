@@ -285,6 +285,21 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
   return over;
 }
 
+void Core::give_up_records() {
+  pending_.clear();
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    const Job& job = it->second;
+    if (job.facts.state != JobState::accepting) {
+      ++it;
+      continue;
+    }
+    figures_.open_bytes -= static_cast<int64_t>(job.content->size());
+    --figures_.accepting;
+    by_id_.erase(job.facts.id);
+    it = jobs_.erase(it);
+  }
+}
+
 std::optional<JobFacts> Core::find(std::string_view id) const {
   const auto known = by_id_.find(std::string(id));
   if (known == by_id_.end()) return std::nullopt;

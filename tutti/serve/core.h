@@ -110,6 +110,8 @@ class Core {
   // The first `count` of all records handed out, replayed ones left out, are on the disk. Gives the
   // jobs that are over since.
   std::vector<JobFacts> journalled(int64_t count);
+  // No further record will ever be on the disk: forgets the jobs that were being accepted.
+  void give_up_records();
 
   void drain() { draining_ = true; }
   bool draining() const { return draining_; }

@@ -97,11 +97,15 @@ bool Daemon::wait_for_disk(int64_t record) {
 void Daemon::on_disk(int64_t count, const Result<void>& good) {
   MutexLock lock(mutex_);
   on_disk_ = count;
-  if (!good) broken_ = good.error().message;
   for (const JobFacts& job : core_.journalled(count)) {
     if (job.started_ms == 0) continue;
     wait_seconds_.add(seconds_between(job.accepted_ms, job.started_ms));
     run_seconds_.add(seconds_between(job.started_ms, job.ended_ms));
+  }
+  if (!good) {
+    broken_ = good.error().message;
+    core_.give_up_records();
+    if (options_.on_broken) options_.on_broken(broken_);
   }
   const JournalFigures journal = journal_->figures();
   if (broken_.empty() && journal.rewrites_total == rewrites_asked_ &&

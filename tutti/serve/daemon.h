@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ struct DaemonOptions {
   std::string run_log{};
   // A journal is written anew when it is longer than this and than twice what has to be kept.
   int64_t longest_journal = int64_t{64} << 20;
+  // Called once, with a sentence, when the journal cannot be written any more.
+  std::function<void(const std::string& sentence)> on_broken{};
 };
 
 struct SubmitAnswer {
@@ -92,7 +95,7 @@ class Daemon {
   void drain();
 
   std::optional<JobFacts> find(const std::string& id) const;
-  // When it is over, the time has passed or the daemon stops.
+  // When it is over, the time has passed, the daemon stops or its journal has failed.
   std::optional<JobFacts> wait(const std::string& id, std::chrono::milliseconds time) const;
   std::vector<JobFacts> list(const std::set<JobState>& states, int64_t before, int64_t most) const;
   std::vector<JobFacts> queue(int64_t most) const;

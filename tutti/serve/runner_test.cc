@@ -134,6 +134,7 @@ TEST(ClusterRunner, LetsJobsShareTheMachine) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(log.op_count(), 22 * 400);
+  EXPECT_TRUE(served->meter->now().empty());  // nothing runs now
   for (const ServedDecision& decision : log.latest(0, 5)) {
     EXPECT_NE(decision.reason.find(" ready ops of "), std::string::npos) << decision.reason;
   }
