@@ -3,8 +3,8 @@
 //
 //   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
 //                                           without unknown load: a line of JSON for each
-//   symphony_bench sees MODEL               how far what it takes others to use is from what they
-//   do symphony_bench rivals                   slow-downs of every dispatcher without a network
+//   symphony_bench sees MODEL               how far off it is about what others use
+//   symphony_bench rivals                   slow-downs of every dispatcher without a network
 //   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
 //   symphony_bench ablations FOLDER         each ablation beside the whole
@@ -15,9 +15,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -382,12 +384,29 @@ int show_latency(const std::string& path) {
   return 0;
 }
 
+int refuse(const std::string& sentence) {
+  fmt::print(stderr, "symphony_bench: {}\n", sentence);
+  return 2;
+}
+
 int run(const std::vector<std::string>& words) {
   const std::string what = words.empty() ? "" : words[0];
-  if (words.size() >= 2 && words.size() <= 3 && what == "judge")
-    return judge(words[1], words.size() == 3 ? std::stoi(words[2]) : 8);
+  if (words.size() >= 2 && words.size() <= 3 && what == "judge") {
+    int readings = 8;
+    if (words.size() == 3) {
+      const char* const end = words[2].data() + words[2].size();
+      const auto [rest, code] = std::from_chars(words[2].data(), end, readings);
+      if (code != std::errc{} || rest != end || readings < 1 || readings > 1000)
+        return refuse("READINGS must be a whole number from 1 to 1000");
+    }
+    return judge(words[1], readings);
+  }
   if (words.size() == 1 && what == "rivals") return judge_rivals();
   if (words.size() == 2) {
+    const bool of_folder = what == "ladder" || what == "iterations" || what == "ablations";
+    if (of_folder && !fs::is_directory(words[1])) {
+      return refuse(words[1] + ": there is no such folder; scripts/results-symphony makes it");
+    }
     if (what == "ladder") return show_ladder(words[1]);
     if (what == "iterations") return show_iterations(words[1]);
     if (what == "ablations") return show_ablations(words[1]);
@@ -405,5 +424,9 @@ int run(const std::vector<std::string>& words) {
 }  // namespace tutti
 
 int main(int argc, char** argv) {
-  return tutti::run({argv + 1, argv + argc});
+  try {
+    return tutti::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {  // a folder or a line of JSON that cannot be read
+    return tutti::refuse(error.what());
+  }
 }

@@ -154,9 +154,19 @@ void tune(const Study& study) {
   }
 }
 
+// Ends the program with a sentence unless it can be read.
+std::ifstream open_text(const std::string& path) {
+  std::ifstream file(path);
+  if (!file || file.peek() == std::ifstream::traits_type::eof()) {
+    fmt::print(stderr, "{}: there is no such file, or nothing in it\n", path);
+    std::exit(2);
+  }
+  return file;
+}
+
 std::map<std::string, std::vector<double>> read_knobs(const std::string& path) {
   std::map<std::string, std::vector<double>> knobs;
-  std::ifstream file(path);
+  std::ifstream file = open_text(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string name;
@@ -292,7 +302,7 @@ void print_table(const std::vector<std::string>& paths) {
   std::map<std::string, Column> columns;
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    std::ifstream file(path);
+    std::ifstream file = open_text(path);
     for (std::string line; std::getline(file, line);) {
       if (line.empty() || line[0] == '#') continue;
       std::istringstream words(line);

@@ -155,8 +155,8 @@ TEST_F(RunCommands, WhatIsReadIsNotWrittenOver) {
 TEST_F(RunCommands, FlagsOfSimulatedRunsAreRefusedForRealOnes) {
   for (const std::string flag : {"--noise", "--order", "--model"}) {
     const std::string value = flag == "--noise" ? "0.3" : flag == "--order" ? "fifo" : "released";
-    const Ran ran = run({"compare", graph_, "-m", kHere, "--runtime", "local", "--policies", "heft",
-                         flag, value});
+    const Ran ran = run(
+        {"compare", graph_, "-m", kHere, "--runtime", "local", "--policies", "heft", flag, value});
     EXPECT_EQ(ran.exit_code, 2) << flag;
     expect_one_sentence(ran, flag);
   }

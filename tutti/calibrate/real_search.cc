@@ -63,8 +63,9 @@ class Search {
       const bool is_last = has_rivals && (state_.runs >= last_race_ || idle == kIdleRounds);
       const Result<RealRound> round = is_last ? take_last() : take_round(std::move(given));
       given.clear();
-      if (!round && state_.round == 0) return round.error();
-      if (!round) break;  // what was found before is kept
+      // What was found before is kept by whoever is told of rounds.
+      if (!round && (state_.round == 0 || !settings_.stop.now())) return round.error();
+      if (!round) break;
       idle = round->raced == 0 ? idle + 1 : 0;
       if (is_last) state_.complete_with = settings_.runs;
       if (settings_.on_round) {
@@ -98,11 +99,20 @@ class Search {
     if (!known) return known.error();
     const Problem& problem = *known->problem;
     RealRound round{.round = state_.round};
-    const std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
+    std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
     if (forecasts.size() == 1 && state_.round > 0) return pass(round);
     const int64_t runs = std::min<int64_t>(settings_.runs_a_round, next_stop() - state_.runs);
+    // With few runs the plan that it starts from must have one.
+    if (state_.round == 0 && static_cast<int64_t>(forecasts.size()) > runs) {
+      forecasts.erase(forecasts.begin() + std::max<int64_t>(1, runs), forecasts.end());
+    }
     const Result<RaceResult> raced = run_race(forecasts, {.runs = runs});
     if (!raced) return raced.error();
+    if (state_.round == 0 && raced->plans[0].times_ns.empty()) {
+      const std::string& why = raced->plans[0].refusal;
+      if (why.empty()) return failed("stopped before the plan that it starts from had been run");
+      return failed("the plan that the search starts from cannot be run: " + why);
+    }
     take_over(*raced, forecasts, round);
     std::vector<Plan> plans;
     std::vector<double> means;
@@ -195,7 +205,11 @@ class Search {
 
   void take_over(const RaceResult& raced, const std::vector<Forecast>& forecasts,
                  RealRound& round) {
-    if (state_.round == 0) state_.start_ns = raced.plans[0].mean_ns();
+    const Plan& start = state_.past.empty() ? state_.best : state_.past.back();
+    for (size_t i = 0; i < forecasts.size(); ++i) {
+      if (raced.plans[i].times_ns.empty() || !same(forecasts[i].plan, start)) continue;
+      state_.start_ns = raced.plans[i].mean_ns();
+    }
     if (raced.best != 0) step_down(std::move(state_.best));
     state_.best = forecasts[raced.best].plan;
     state_.runs += raced.runs;

@@ -2,11 +2,12 @@
 // plans, the simulator drops those that it expects to be slow, the rest races with the best plan so
 // far, and every run teaches the simulator what things really take.
 //
-// It is safe: a plan is never run that is predicted to take longer than the best one, by more than
-// a margin, and what it returns has been measured beside the plan it started from. A round has few
-// runs for each plan, so that luck decides some of them: the last runs are a race of the plans that
-// were best for a while, and of the one it started from. A round in which nobody has a plan that
-// is worth a run takes none; after a few such rounds only that last race is left.
+// It is safe: a plan is never tried that is predicted to take longer than the best one, by more
+// than a margin, and what it returns has been measured beside the plan it started from. A round has
+// few runs for each plan, so that luck decides some of them: the last runs are a race of the plans
+// that were best for a while, and of the one it started from, whatever is predicted of them by
+// then: all of them have been run before. A round in which nobody has a plan that is worth a run
+// takes none; after a few such rounds only that last race is left.
 
 #ifndef TUTTI_CALIBRATE_REAL_SEARCH_H_
 #define TUTTI_CALIBRATE_REAL_SEARCH_H_
@@ -91,8 +92,9 @@ struct RealSearchResult {
 };
 
 // Starts with the first of the plans, which must run; the others join the first race. One that
-// goes on needs none. Fails as the runtime does if not even that runs, and (failed) if it is
-// stopped before.
+// goes on needs none. Fails as the runtime does if no plan of a race can be run, as when a device
+// is lost, also after rounds that on_round has seen; and (failed) if the first plan cannot be run,
+// or it is stopped before that.
 Result<RealSearchResult> search_for_real(const Graph& graph, const Machine& machine,
                                          const Constraints& constraints, Knowledge& knowledge,
                                          Runtime& runtime, Proposer& proposer,

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "test/support/world.h"
 #include "tutti/calibrate/search_proposer.h"
@@ -188,6 +190,143 @@ TEST_F(RealSearch, SpendsNoRunsOnRacesOfOnePlan) {
   EXPECT_EQ(machine_.runs(), 1);  // so that it is known what it takes
   EXPECT_EQ(raced, (std::vector<int>{1, 0, 0, 0}));
   EXPECT_GT(found->mean_ns, 0);
+}
+
+// Proposes the same plan in each round.
+class Stubborn : public Proposer {
+ public:
+  explicit Stubborn(Plan plan) : plan_(std::move(plan)) {}
+  std::vector<Plan> propose(const Problem&, const Plan&, int, Rng) override { return {plan_}; }
+  void learn(const Problem&, std::span<const Plan>, std::span<const double>) override {}
+
+ private:
+  Plan plan_;
+};
+
+// Sees each plan before it is run, and may refuse.
+class Gate : public Runtime {
+ public:
+  using Look = std::function<Result<void>(const Plan& plan)>;
+  Gate(Runtime& behind, Look look) : behind_(behind), look_(std::move(look)) {}
+  Result<Trace> run(const Problem& problem, const Plan& plan) override {
+    if (const Result<void> good = look_(plan); !good) return good.error();
+    return behind_.run(problem, plan);
+  }
+  Result<Trace> run_online(const Problem& problem, Policy& policy) override {
+    return behind_.run_online(problem, policy);
+  }
+
+ private:
+  Runtime& behind_;
+  Look look_;
+};
+
+class GatedRealSearch : public RealSearch {
+ protected:
+  GatedRealSearch() : slow_(heft_) {
+    std::fill(slow_.placement.begin(), slow_.placement.end(), DeviceId{3});
+  }
+  Result<RealSearchResult> search_gated(Proposer& proposer, const std::vector<Plan>& start,
+                                        const RealSearchSettings& settings, Gate::Look look) {
+    Gate gate(machine_, std::move(look));
+    return search_for_real(believed_.graph, believed_.machine, {}, knowledge_, gate, proposer,
+                           start, settings);
+  }
+
+  Plan slow_;  // everything on one device
+};
+
+TEST_F(GatedRealSearch, NeverTriesAPlanThatIsPredictedBeyondTheMargin) {
+  for (const double margin : {0.1, 100.0}) {
+    Stubborn stubborn(slow_);
+    int slow_runs = 0;
+    int refused = 0;
+    RealSearchSettings settings{.runs = 40, .margin = margin};
+    settings.on_round = [&](const RealRound& round, const RealSearchState&) -> Result<void> {
+      refused += round.refused;
+      return {};
+    };
+    ASSERT_TRUE(search_gated(stubborn, {heft_}, settings, [&](const Plan& plan) -> Result<void> {
+      slow_runs += plan.placement == slow_.placement;
+      return {};
+    }));
+    EXPECT_EQ(slow_runs == 0, margin < 1) << slow_runs;
+    EXPECT_EQ(refused > 0, margin < 1) << refused;
+  }
+}
+
+TEST_F(GatedRealSearch, ThatLosesItsDevicesAfterSomeRoundsSaysSo) {
+  SearchProposer proposer(200);
+  int rounds = 0;
+  RealSearchSettings settings{.runs = 120};
+  settings.on_round = [&](const RealRound&, const RealSearchState&) -> Result<void> {
+    ++rounds;
+    return {};
+  };
+  const auto found = search_gated(proposer, {heft_}, settings, [&](const Plan&) -> Result<void> {
+    if (rounds > 0) return failed("the device is lost");
+    return {};
+  });
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message, "the device is lost");
+  EXPECT_EQ(rounds, 1);
+}
+
+TEST_F(GatedRealSearch, ThatIsStoppedInALaterRoundKeepsWhatItFound) {
+  SearchProposer proposer(200);
+  std::atomic<bool> raised{false};
+  int rounds = 0;
+  RealSearchSettings settings{.runs = 120, .stop = Stop(&raised)};
+  settings.on_round = [&](const RealRound&, const RealSearchState&) -> Result<void> {
+    ++rounds;
+    return {};
+  };
+  const auto found = search_gated(proposer, {heft_}, settings, [&](const Plan&) -> Result<void> {
+    if (rounds == 0) return {};
+    raised = true;
+    return failed("cancelled");
+  });
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->rounds, 1);
+}
+
+TEST_F(GatedRealSearch, FailsIfThePlanThatItStartsFromCannotBeRun) {
+  Plan other = heft_;
+  std::reverse(other.placement.begin(), other.placement.end());
+  Idle idle;
+  const RealSearchSettings settings{.runs = 40, .margin = 100};
+  const auto found =
+      search_gated(idle, {heft_, other}, settings, [&](const Plan& plan) -> Result<void> {
+        if (plan.placement == heft_.placement) return failed("it does not fit");
+        return {};
+      });
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "the plan that the search starts from cannot be run: it does not fit");
+  EXPECT_GT(machine_.runs(), 0);
+}
+
+TEST_F(GatedRealSearch, WithOneRunMeasuresThePlanThatItStartsFrom) {
+  Stubborn stubborn(slow_);
+  const auto found = search_gated(stubborn, {heft_}, {.runs = 1, .margin = 100},
+                                  [](const Plan&) -> Result<void> { return {}; });
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->plan.placement, heft_.placement);
+  EXPECT_EQ(found->runs, 1);
+}
+
+TEST_F(RealSearch, TellsTheMeanOfThePlanThatItStartedFromInItsLastRace) {
+  std::vector<double> means;
+  RealSearchSettings settings{.runs = 120};
+  settings.on_round = [&](const RealRound& round, const RealSearchState& state) -> Result<void> {
+    EXPECT_EQ(round.start_ns, state.start_ns);
+    means.push_back(round.start_ns);
+    return {};
+  };
+  ASSERT_TRUE(search(settings));
+  ASSERT_GE(means.size(), 2u);
+  EXPECT_NE(means.back(), means.front());  // the machine is noisy
+  EXPECT_NEAR(means.back(), means.front(), 0.2 * means.front());
 }
 
 }  // namespace

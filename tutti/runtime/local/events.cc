@@ -72,28 +72,30 @@ void check_idle(const Problem& problem, const Spans& spans, int slots, Duration 
   }
 }
 
+std::pair<int64_t, int32_t> key(const OpEvents& one, const EventRules& rules) {
+  const int64_t priority =
+      rules.plan != nullptr ? rules.plan->priority[static_cast<size_t>(one.op.index)] : one.turn;
+  return {priority, one.op.index};
+}
+
 // Each start is held against the best of those that are ready and start later.
 void check_order(const Problem& problem, const Spans& spans, const EventRules& rules,
-                 Duration slack, Verdict& verdict) {
-  const auto key = [&](const OpEvents* one) {
-    const int64_t priority = rules.plan != nullptr
-                                 ? rules.plan->priority[static_cast<size_t>(one->op.index)]
-                                 : one->turn;
-    return std::pair(priority, one->op.index);
-  };
+                 Verdict& verdict) {
   Spans by_ready = spans;
   std::sort(by_ready.begin(), by_ready.end(),
             [](const OpEvents* a, const OpEvents* b) { return a->ready < b->ready; });
-  const auto later = [&](const OpEvents* a, const OpEvents* b) { return key(b) < key(a); };
+  const auto later = [&](const OpEvents* a, const OpEvents* b) {
+    return key(*b, rules) < key(*a, rules);
+  };
   std::priority_queue<const OpEvents*, Spans, decltype(later)> waiting(later);
   size_t next = 0;
   for (const OpEvents* one : spans) {
-    while (next < by_ready.size() && by_ready[next]->ready + slack < one->start) {
+    while (next < by_ready.size() && by_ready[next]->ready < one->start) {
       waiting.push(by_ready[next++]);
     }
     // Those that have started by then wait no more.
-    while (!waiting.empty() && waiting.top()->start <= one->start + slack) waiting.pop();
-    if (waiting.empty() || key(one) < key(waiting.top())) continue;
+    while (!waiting.empty() && waiting.top()->start <= one->start) waiting.pop();
+    if (waiting.empty() || key(*one, rules) < key(*waiting.top(), rules)) continue;
     verdict.add(
         "op '{}' started on '{}' at {} ns, though '{}', which goes before it, was ready at "
         "{} ns and started at {} ns",
@@ -101,6 +103,53 @@ void check_order(const Problem& problem, const Spans& spans, const EventRules& r
         one->start.count(), problem.graph.op_name(waiting.top()->op), waiting.top()->ready.count(),
         waiting.top()->start.count());
     if (verdict.full()) return;
+  }
+}
+
+// A processor may read a little before its clock, and others see what it wrote a little after.
+constexpr Duration kProcessorSlack = std::chrono::microseconds(1);
+
+// Slots look at each other's queues every ten microseconds, as the clock was measured when the run
+// began; here as when it ended.
+constexpr Duration kBetweenLooks = std::chrono::microseconds(11);
+
+bool was_there(const OpEvents& op, Duration from, Duration to) {
+  return op.queued + kProcessorSlack < from && op.start > to + kProcessorSlack;
+}
+
+void check_look(const Problem& problem, const Spans& spans, const OpEvents& one,
+                const EventRules& rules, Verdict& verdict) {
+  const std::string& device = problem.machine.device(one.device).name;
+  if (!one.looked) {
+    const Duration since = one.start - one.look_from;
+    if (problem.machine.device(one.device).slots > 1 && since <= kBetweenLooks) return;
+    verdict.add("op '{}' was taken on '{}' at {} ns without a look at other slots since {} ns",
+                problem.graph.op_name(one.op), device, one.start.count(), one.look_from.count());
+    return;
+  }
+  for (const OpEvents* other : spans) {
+    if (!was_there(*other, one.look_from, one.look_to)) continue;
+    if (!(key(*other, rules) < key(one, rules))) continue;
+    verdict.add(
+        "op '{}' was taken on '{}' by a look from {} to {} ns, though '{}', which goes before it, "
+        "was in a queue from {} to {} ns",
+        problem.graph.op_name(one.op), device, one.look_from.count(), one.look_to.count(),
+        problem.graph.op_name(other->op), other->queued.count(), other->start.count());
+    return;
+  }
+}
+
+void check_sleep(const Problem& problem, const Spans& spans, const SleepEvent& sleep,
+                 Verdict& verdict) {
+  for (const OpEvents* other : spans) {
+    if (!was_there(*other, sleep.look_from, sleep.look_to)) continue;
+    verdict.add(
+        "slot {} of '{}' went to sleep by a look from {} to {} ns, though op '{}' was in a queue "
+        "from {} to {} ns",
+        sleep.slot, problem.machine.device(sleep.device).name, sleep.look_from.count(),
+        sleep.look_to.count(), problem.graph.op_name(other->op), other->queued.count(),
+        other->start.count());
+    return;
   }
 }
 
@@ -116,6 +165,21 @@ void check_times(const Problem& problem, std::span<const OpEvents> events, Verdi
 
 }  // namespace
 
+std::vector<std::string> step_faults(const Problem& problem, std::span<const OpEvents> events,
+                                     std::span<const SleepEvent> sleeps, const EventRules& rules) {
+  Verdict verdict(20);
+  const std::vector<Spans> spans = by_device(problem, events);
+  for (const OpEvents& one : events) {
+    if (verdict.full()) break;
+    check_look(problem, spans[static_cast<size_t>(one.device.index)], one, rules, verdict);
+  }
+  for (const SleepEvent& sleep : sleeps) {
+    if (verdict.full()) break;
+    check_sleep(problem, spans[static_cast<size_t>(sleep.device.index)], sleep, verdict);
+  }
+  return verdict.take();
+}
+
 std::vector<std::string> events_faults(const Problem& problem, std::span<const OpEvents> events,
                                        const EventRules& rules) {
   Verdict verdict(20);
@@ -126,7 +190,7 @@ std::vector<std::string> events_faults(const Problem& problem, std::span<const O
     const int slots = problem.machine.device(device).slots;
     // What a strict order keeps back is not ready.
     check_idle(problem, here, slots, rules.patience, verdict);
-    check_order(problem, here, rules, slots == 1 ? Duration{0} : rules.patience, verdict);
+    if (slots == 1) check_order(problem, here, rules, verdict);
   }
   return verdict.take();
 }

@@ -187,7 +187,7 @@ TEST_P(Faults, CancellationDuringAnyOpEndsTheRun) {
       40, "cancelled after ");
 }
 
-// By another thread, at moments that nobody chose; most come too late.
+// By another thread, at moments that nobody chose; many come too late.
 TEST_P(Faults, CancellationAtAnyMomentEndsTheRun) {
   std::atomic<bool> flag{false};
   std::atomic<int> round{0};
@@ -204,6 +204,7 @@ TEST_P(Faults, CancellationAtAnyMomentEndsTheRun) {
       flag = true;
     }
   });
+  int cancelled = 0;
   for (int i = 1; i <= kTimes; ++i) {
     flag = false;
     round = i;
@@ -211,12 +212,15 @@ TEST_P(Faults, CancellationAtAnyMomentEndsTheRun) {
     const Result<Trace> trace = runtime_->run(*world_.problem, plan_);
     while (!flag) std::this_thread::yield();
     if (trace) continue;
-    ASSERT_EQ(trace.error().message.find("cancelled after "), 0u) << trace.error().message;
+    ++cancelled;
+    EXPECT_EQ(trace.error().message.find("cancelled after "), 0u) << trace.error().message;
   }
   done = true;
   round = kTimes + 1;
   round.notify_all();
   canceller.join();
+  std::printf("%d of %d runs were cancelled\n", cancelled, kTimes);
+  EXPECT_GT(cancelled, kTimes / 20);
   runtime_->set_options({});
   expect_good_run();
 }

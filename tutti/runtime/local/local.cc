@@ -93,6 +93,10 @@ std::vector<OpEvents> LocalRuntime::events() const {
   return engine_->run_.events();
 }
 
+std::vector<SleepEvent> LocalRuntime::sleeps() const {
+  return engine_->run_.sleeps();
+}
+
 Result<std::vector<std::byte>> LocalRuntime::result(ValueId value) const {
   return engine_->run_.result(value);
 }

@@ -68,6 +68,8 @@ class LocalRuntime : public Runtime {
   const Trace& partial_trace() const;
   // When each op of the last run was ready, started and finished, if it was traced; see events.h.
   std::vector<OpEvents> events() const;
+  // And when slots that had nothing to do went to sleep.
+  std::vector<SleepEvent> sleeps() const;
   // The bytes of a kept value of the last run.
   Result<std::vector<std::byte>> result(ValueId value) const;
   // The most bytes of values that the last run held in a memory at once, without those that only

@@ -41,7 +41,7 @@ void Run::work(Worker& me) {
       started(me, op, start);
       if (!execute(me, op)) break;
       const int64_t now = options_->trace ? clock_.now() : 0;
-      if (options_->trace) me.log.push_back({taken.when, start, now, taken.rank});
+      if (options_->trace) me.log.push_back({taken, start, now});
       me.ended.store(me.ended.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       ran = true;
       complete(me, op, now);
@@ -171,9 +171,8 @@ void Run::op_is_ready(Worker* me, OpId op, int64_t now) {
 }
 
 void Run::queue(OpId op, int32_t rank) {
-  dispatch_.give(device_of_[op.index], rank, [&] {
-    if (options_->trace) ready_at_[static_cast<size_t>(op.index)] = clock_.now();
-  });
+  dispatch_.give(device_of_[op.index], rank,
+                 [&](int64_t now) { ready_at_[static_cast<size_t>(op.index)] = now; });
 }
 
 }  // namespace tutti

@@ -43,11 +43,10 @@ class Run {
 
    private:
     friend class Run;
-    struct Stint {    // in ticks
-      int64_t taken;  // off its queue
+    struct Stint {  // in ticks
+      Dispatch::Taken taken;
       int64_t start;  // with room for its outputs
       int64_t finish;
-      int32_t rank;
     };
     std::atomic<int64_t> ended{0};  // ops
     int64_t last_finish = 0;        // ticks
@@ -83,6 +82,7 @@ class Run {
   // Of a run that has ended well; it is not kept.
   Trace take_trace() { return std::move(trace_); }
   std::vector<OpEvents> events() const;
+  std::vector<SleepEvent> sleeps() const;
   Result<std::vector<std::byte>> result(ValueId value) const;
   int64_t high_water(MemoryId memory) const { return pool(memory).high_water(); }
 

@@ -497,7 +497,7 @@ void Run::start(const std::vector<int>& slots) {
       workers_in_use_.push_back(worker.get());
     }
   }
-  dispatch_.begin(slots, options_->trace);
+  dispatch_.begin(slots, problem_->graph.size(), options_->trace);
   crew_.begin(
       static_cast<int>(workers_in_use_.size()), [this] { return dispatch_.empty(); },
       [this] { dispatch_.ring_all(); });

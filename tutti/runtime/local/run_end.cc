@@ -57,7 +57,7 @@ void Run::record(Trace& trace) const {
   trace.ops.reserve(static_cast<size_t>(ended()));
   for (const Worker* worker : workers_in_use_) {
     for (const Worker::Stint& stint : worker->log) {
-      trace.ops.push_back({.op = op_of(stint.rank),
+      trace.ops.push_back({.op = op_of(stint.taken.rank),
                            .device = worker->device,
                            .slot = worker->index,
                            .start = time_of(stint.start),
@@ -90,17 +90,35 @@ std::vector<OpEvents> Run::events() const {
   std::vector<OpEvents> events;
   for (const Worker* worker : workers_in_use_) {
     for (const Worker::Stint& stint : worker->log) {
-      const OpId op = op_of(stint.rank);
+      const Dispatch::Taken& taken = stint.taken;
+      const OpId op = op_of(taken.rank);
       events.push_back({.op = op,
                         .device = worker->device,
                         .slot = worker->index,
                         .ready = time_of(ready_at_[static_cast<size_t>(op.index)]),
-                        .start = time_of(stint.taken),
+                        .start = time_of(taken.when),
                         .finish = time_of(stint.finish),
-                        .turn = stint.rank});
+                        .turn = taken.rank,
+                        .queued = time_of(dispatch_.queued(taken.rank)),
+                        .look_from = time_of(taken.look_from),
+                        .look_to = time_of(taken.look_to),
+                        .looked = taken.looked});
     }
   }
   return events;
+}
+
+std::vector<SleepEvent> Run::sleeps() const {
+  std::vector<SleepEvent> sleeps;
+  for (const Worker* worker : workers_in_use_) {
+    for (const Dispatch::Sleep& sleep : dispatch_.sleeps(worker->slot)) {
+      sleeps.push_back({.device = worker->device,
+                        .slot = worker->index,
+                        .look_from = time_of(sleep.look_from),
+                        .look_to = time_of(sleep.look_to)});
+    }
+  }
+  return sleeps;
 }
 
 Result<std::vector<std::byte>> Run::result(ValueId value) const {

@@ -17,8 +17,9 @@ Dispatch::Dispatch(const Machine& machine, const TickClock& clock, Crew& crew)
   }
 }
 
-void Dispatch::begin(std::span<const int> slots, bool stamped) {
+void Dispatch::begin(std::span<const int> slots, int32_t ranks, bool stamped) {
   stamped_ = stamped;
+  if (stamped) queued_.resize(static_cast<size_t>(ranks));
   int threads = 0;
   for (size_t i = 0; i < devices_.size(); ++i) {
     devices_[i].count = slots[i];
@@ -29,6 +30,7 @@ void Dispatch::begin(std::span<const int> slots, bool stamped) {
   for (int32_t i = 0; i < slot_count_; ++i) {
     slots_[i].queue.clear();
     slots_[i].looked = 0;
+    slots_[i].sleeps.clear();
   }
   between_looks_ = clock_.ticks_of(std::chrono::microseconds(10));
   // Where threads outnumber cores, spinning takes a core from one that could work.
@@ -36,20 +38,38 @@ void Dispatch::begin(std::span<const int> slots, bool stamped) {
   spin_ = roomy ? clock_.ticks_of(std::chrono::microseconds(5)) : 0;
 }
 
+Dispatch::Taken Dispatch::take_from(int32_t index, std::span<const int32_t> fresh) {
+  Taken taken;
+  taken.rank = slots_[index].queue.exchange(
+      fresh,
+      [&] {
+        if (stamped_) taken.when = taken.look_from = taken.look_to = clock_.now();
+      },
+      [&] {
+        if (!stamped_) return;
+        // Neighbours look without the lock: what they can see is there from now on.
+        const bool alone = devices_[static_cast<size_t>(slots_[index].device)].count == 1;
+        const int64_t now = alone ? taken.when : clock_.now();
+        for (const int32_t rank : fresh) queued_[static_cast<size_t>(rank)] = now;
+      });
+  return taken;
+}
+
 Dispatch::Taken Dispatch::take(int32_t index, std::span<const int32_t> fresh) {
   Slot& mine = slots_[index];
   Device& device = devices_[static_cast<size_t>(mine.device)];
-  Taken taken;
-  taken.rank = mine.queue.exchange(fresh, [&] {
-    if (stamped_) taken.when = clock_.now();
-  });
+  Taken taken = take_from(index, fresh);
   if (device.count == 1) return taken;
   if (!fresh.empty() && mine.queue.head() != kNoRank) {
     wake(device, static_cast<int32_t>(fresh.size()));
   }
   if (taken.rank == kNoRank) return look_around(index, taken);
   const int64_t now = stamped_ ? taken.when : clock_.about_now();
-  if (now - mine.looked < between_looks_) return taken;
+  if (now - mine.looked < between_looks_) {
+    taken.looked = false;
+    taken.look_from = mine.looked;
+    return taken;
+  }
   mine.looked = now;
   return look_around(index, taken);
 }
@@ -58,25 +78,32 @@ Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
   Slot& own = slots_[index];
   Device& device = devices_[static_cast<size_t>(own.device)];
   for (;;) {
+    const int64_t from = stamped_ ? clock_.now() : 0;
     int32_t best = mine.rank;
     int32_t who = -1;
+    // Its own queue too: others may have added to it.
     for (int32_t i = device.first; i < device.first + device.count; ++i) {
       const int32_t head = slots_[i].queue.head();
-      if (i == index || head >= best) continue;
+      if (head >= best) continue;
       best = head;
       who = i;
     }
-    if (who < 0) return mine;
-    Taken other;
-    other.rank = slots_[who].queue.exchange({}, [&] {
-      if (stamped_) other.when = clock_.now();
-    });
-    if (other.rank == kNoRank) continue;  // somebody was faster
-    const Taken worse = other.rank < mine.rank ? mine : other;
-    if (other.rank < mine.rank) mine = other;
-    if (worse.rank == kNoRank) return mine;
-    own.queue.give(worse.rank, [] {});
-    wake(device, 1);
+    const int64_t to = stamped_ ? clock_.now() : 0;
+    if (who >= 0) {
+      const Taken other = take_from(who, {});
+      if (other.rank == kNoRank) continue;  // somebody was faster
+      const int32_t worse = std::max(mine.rank, other.rank);
+      if (other.rank < mine.rank) mine = other;
+      if (worse != kNoRank) {
+        own.queue.give(worse, [&] {
+          if (stamped_) queued_[static_cast<size_t>(worse)] = clock_.now();
+        });
+        wake(device, 1);
+      }
+      if (mine.rank > best) continue;  // somebody was faster, and another may have a better one
+    }
+    mine.look_from = from;
+    mine.look_to = to;
     return mine;
   }
 }
@@ -95,11 +122,9 @@ Dispatch::Taken Dispatch::wait(int32_t index) {
       relax();
     }
     device.sleepers.fetch_add(1);
+    const int64_t from = stamped_ ? clock_.now() : 0;
     for (int32_t i = device.first; i < device.first + device.count; ++i) {
-      Taken taken;
-      taken.rank = slots_[i].queue.exchange({}, [&] {
-        if (stamped_) taken.when = clock_.now();
-      });
+      const Taken taken = take_from(i, {});
       if (taken.rank == kNoRank) continue;
       // No sleeper after all. Who has been taken for one is rung for, and heeds it.
       int32_t sleepers = device.sleepers.load();
@@ -108,6 +133,7 @@ Dispatch::Taken Dispatch::wait(int32_t index) {
       if (sleepers == 0) heed(device, crew_);
       return look_around(index, taken);
     }
+    if (stamped_) mine.sleeps.push_back({from, clock_.now()});
     crew_.sleep();
     heed(device, crew_);
     crew_.wake();

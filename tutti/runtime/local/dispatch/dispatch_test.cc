@@ -56,7 +56,7 @@ TEST(ReadyQueue, GivesTheLeastOfAllThatWait) {
       queue.give(i, nothing);
       wanted.push_back(i);
     }
-    const int32_t got = queue.exchange(fresh, nothing);
+    const int32_t got = queue.exchange(fresh, nothing, nothing);
     if (wanted.empty()) {
       ASSERT_EQ(got, kNoRank);
       continue;
@@ -77,12 +77,12 @@ TEST(Dispatch, HandsOutEveryOpOnceAndThenRests) {
   for (int round = 0; round < 5; ++round) {
     Crew crew;
     Dispatch dispatch(machine, clock, crew);
-    dispatch.begin(std::vector<int>{3, 3}, /*stamped=*/round % 2 == 0);
+    dispatch.begin(std::vector<int>{3, 3}, kOps, /*stamped=*/round % 2 == 0);
     crew.begin(
         6, [&] { return dispatch.empty(); }, [&] { dispatch.ring_all(); });
     std::vector<std::atomic<int>> had(kOps);
     std::atomic<int32_t> next{6};
-    for (int32_t i = 0; i < 6; ++i) dispatch.give(DeviceId{i % 2}, i, [] {});
+    for (int32_t i = 0; i < 6; ++i) dispatch.give(DeviceId{i % 2}, i, [](int64_t) {});
     const auto work = [&](int32_t device, int slot) {
       const int32_t me = dispatch.slot(DeviceId{device}, slot);
       std::vector<int32_t> fresh;
@@ -97,7 +97,7 @@ TEST(Dispatch, HandsOutEveryOpOnceAndThenRests) {
           const int32_t rank = next.fetch_add(1);
           if (rank >= kOps) break;
           if (rank % 3 == 0) {
-            dispatch.give(DeviceId{1 - device}, rank, [] {});
+            dispatch.give(DeviceId{1 - device}, rank, [](int64_t) {});
           } else {
             fresh.push_back(rank);
           }

@@ -87,10 +87,10 @@ class alignas(64) ReadyQueue {
 
   int32_t head() const { return head_.load(std::memory_order_relaxed); }
 
-  // Adds these and takes the first of all; kNoRank if there is none. `stamp` is called under the
-  // lock, after which nothing better was there to take.
-  template <class Stamp>
-  int32_t exchange(std::span<const int32_t> fresh, Stamp stamp) {
+  // Adds these and takes the first of all; kNoRank if there is none. Under the lock `stamp` is
+  // called before anything is taken, and `added` once all can see what was added.
+  template <class Stamp, class Added>
+  int32_t exchange(std::span<const int32_t> fresh, Stamp stamp, Added added) {
     const SpinHold hold(lock_);
     stamp();
     if (fresh.empty()) {
@@ -107,16 +107,17 @@ class alignas(64) ReadyQueue {
     }
     best = heap_.exchange(best);
     publish();
+    added();
     return best;
   }
 
-  // Adds one. `stamp` is called under the lock.
+  // Adds one. `stamp` is called under the lock, once all can see it.
   template <class Stamp>
   void give(int32_t rank, Stamp stamp) {
     const SpinHold hold(lock_);
-    stamp();
     heap_.push(rank);
     publish();
+    stamp();
   }
 
  private:
