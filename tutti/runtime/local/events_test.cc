@@ -207,6 +207,7 @@ struct JudgedRuns {
     Policy policy = testing::random_policy(rng, /*pauses=*/i % 2 == 0);
     const auto runtime =
         testing::open_local(world.machine, testing::table_of(world.graph, busy_code(world.graph)));
+    runtime->set_options({.steps = true});
     const Result<Trace> trace =
         online ? runtime->run_online(*world.problem, policy) : runtime->run(*world.problem, plan);
     if (!trace) return {};

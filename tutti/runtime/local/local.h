@@ -25,6 +25,7 @@ namespace tutti {
 
 struct LocalOptions {
   bool trace = true;              // record spans; without, the Trace has its makespan alone
+  bool steps = false;             // of a traced run: note what events.h judges by besides
   bool bulk_synchronous = false;  // barriers between the graph's levels, for comparison
   // Transfers go hop by hop, as the machine's routes say: between GPUs through pinned host memory,
   // where their link is to the host. False: directly, where the hardware can.
@@ -68,7 +69,7 @@ class LocalRuntime : public Runtime {
   const Trace& partial_trace() const;
   // When each op of the last run was ready, started and finished, if it was traced; see events.h.
   std::vector<OpEvents> events() const;
-  // And when slots that had nothing to do went to sleep.
+  // And when slots that had nothing to do went to sleep, if steps were noted.
   std::vector<SleepEvent> sleeps() const;
   // The bytes of a kept value of the last run.
   Result<std::vector<std::byte>> result(ValueId value) const;

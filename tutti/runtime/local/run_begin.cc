@@ -497,7 +497,9 @@ void Run::start(const std::vector<int>& slots) {
       workers_in_use_.push_back(worker.get());
     }
   }
-  dispatch_.begin(slots, problem_->graph.size(), options_->trace);
+  using Notes = Dispatch::Notes;
+  const Notes noted = options_->steps ? Notes::steps : Notes::times;
+  dispatch_.begin(slots, problem_->graph.size(), options_->trace ? noted : Notes::none);
   crew_.begin(
       static_cast<int>(workers_in_use_.size()), [this] { return dispatch_.empty(); },
       [this] { dispatch_.ring_all(); });

@@ -17,9 +17,10 @@ Dispatch::Dispatch(const Machine& machine, const TickClock& clock, Crew& crew)
   }
 }
 
-void Dispatch::begin(std::span<const int> slots, int32_t ranks, bool stamped) {
-  stamped_ = stamped;
-  if (stamped) queued_.resize(static_cast<size_t>(ranks));
+void Dispatch::begin(std::span<const int> slots, int32_t ranks, Notes notes) {
+  stamped_ = notes != Notes::none;
+  steps_ = notes == Notes::steps;
+  queued_.assign(steps_ ? static_cast<size_t>(ranks) : 0, 0);
   int threads = 0;
   for (size_t i = 0; i < devices_.size(); ++i) {
     devices_[i].count = slots[i];
@@ -46,7 +47,7 @@ Dispatch::Taken Dispatch::take_from(int32_t index, std::span<const int32_t> fres
         if (stamped_) taken.when = taken.look_from = taken.look_to = clock_.now();
       },
       [&] {
-        if (!stamped_) return;
+        if (!steps_) return;
         // Neighbours look without the lock: what they can see is there from now on.
         const bool alone = devices_[static_cast<size_t>(slots_[index].device)].count == 1;
         const int64_t now = alone ? taken.when : clock_.now();
@@ -78,7 +79,7 @@ Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
   Slot& own = slots_[index];
   Device& device = devices_[static_cast<size_t>(own.device)];
   for (;;) {
-    const int64_t from = stamped_ ? clock_.now() : 0;
+    const int64_t from = steps_ ? clock_.now() : 0;
     int32_t best = mine.rank;
     int32_t who = -1;
     // Its own queue too: others may have added to it.
@@ -88,7 +89,7 @@ Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
       best = head;
       who = i;
     }
-    const int64_t to = stamped_ ? clock_.now() : 0;
+    const int64_t to = steps_ ? clock_.now() : 0;
     if (who >= 0) {
       const Taken other = take_from(who, {});
       if (other.rank == kNoRank) continue;  // somebody was faster
@@ -96,7 +97,7 @@ Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
       if (other.rank < mine.rank) mine = other;
       if (worse != kNoRank) {
         own.queue.give(worse, [&] {
-          if (stamped_) queued_[static_cast<size_t>(worse)] = clock_.now();
+          if (steps_) queued_[static_cast<size_t>(worse)] = clock_.now();
         });
         wake(device, 1);
       }
@@ -122,7 +123,7 @@ Dispatch::Taken Dispatch::wait(int32_t index) {
       relax();
     }
     device.sleepers.fetch_add(1);
-    const int64_t from = stamped_ ? clock_.now() : 0;
+    const int64_t from = steps_ ? clock_.now() : 0;
     for (int32_t i = device.first; i < device.first + device.count; ++i) {
       const Taken taken = take_from(i, {});
       if (taken.rank == kNoRank) continue;
@@ -133,7 +134,7 @@ Dispatch::Taken Dispatch::wait(int32_t index) {
       if (sleepers == 0) heed(device, crew_);
       return look_around(index, taken);
     }
-    if (stamped_) mine.sleeps.push_back({from, clock_.now()});
+    if (steps_) mine.sleeps.push_back({from, clock_.now()});
     crew_.sleep();
     heed(device, crew_);
     crew_.wake();

@@ -2,7 +2,7 @@
 // slots of one device seldom meet; a slot that has nothing takes from its neighbours, and one that
 // has looks whether a neighbour has something better. That look costs as much as an op that does
 // nothing, so a slot looks at most every ten microseconds: a device of one slot keeps to the order
-// of ranks exactly, one of several within that time. What it notes of that where stamped is what
+// of ranks exactly, one of several within that time. What it notes of its steps is what
 // local/events.h judges.
 //
 // A slot without work spins for a moment and then sleeps. Whoever gives an op to a device wakes one
@@ -31,12 +31,15 @@ class Dispatch {
   struct Taken {
     int32_t rank = kNoRank;
     int64_t when = 0;  // if stamped: the tick at which it left its queue
-    // If stamped: the ticks between which the slot looked at all queues of the device, and saw
-    // nothing better all the while. Without a look: the tick of its last one, and when.
+    // If steps are noted: the ticks between which the slot looked at all queues of the device, and
+    // saw nothing better all the while. Without a look: the tick of its last one, and when.
     int64_t look_from = 0;
     int64_t look_to = 0;
     bool looked = true;
   };
+  // What is noted of a run: nothing; when ops were ready and taken; and every look of a slot at the
+  // queues of its device, which costs about as much again.
+  enum class Notes : uint8_t { none, times, steps };
   // A slot saw every queue of its device empty, one after the other, and went to sleep. In ticks.
   struct Sleep {
     int64_t look_from;
@@ -47,7 +50,7 @@ class Dispatch {
   Dispatch(const Machine& machine, const TickClock& clock, Crew& crew);
 
   // A run begins, in which this many slots of each device take part, of ops with ranks below that.
-  void begin(std::span<const int> slots, int32_t ranks, bool stamped);
+  void begin(std::span<const int> slots, int32_t ranks, Notes notes);
 
   // The number of a slot, for the calls below.
   int32_t slot(DeviceId device, int index) const {
@@ -68,14 +71,17 @@ class Dispatch {
     slots_[slot].queue.give(rank, [&] {
       if (!stamped_) return;
       const int64_t now = clock_.now();
-      queued_[static_cast<size_t>(rank)] = now;
+      if (steps_) queued_[static_cast<size_t>(rank)] = now;
       stamp(now);
     });
     wake(device, 1);
   }
 
-  // If stamped, after the run: the tick at which the op was last put into a queue, and sleeps.
-  int64_t queued(int32_t rank) const { return queued_[static_cast<size_t>(rank)]; }
+  // After the run: the tick at which the op was last put into a queue, and sleeps. Nothing unless
+  // steps are noted.
+  int64_t queued(int32_t rank) const {
+    return queued_.empty() ? 0 : queued_[static_cast<size_t>(rank)];
+  }
   const std::vector<Sleep>& sleeps(int32_t slot) const { return slots_[slot].sleeps; }
 
   // True if no op waits. Requires that nobody gives or takes.
@@ -109,7 +115,8 @@ class Dispatch {
   int32_t slot_count_ = 0;
   std::unique_ptr<Slot[]> slots_;
   std::vector<Device> devices_;  // never resized: a Device cannot be moved
-  bool stamped_ = false;
+  bool stamped_ = false;         // times are noted
+  bool steps_ = false;           // and steps
   std::vector<int64_t> queued_;  // by rank, ticks; written under the lock of the op's queue
   int64_t between_looks_ = 0;    // ticks
   int64_t spin_ = 0;             // ticks

@@ -77,7 +77,8 @@ TEST(Dispatch, HandsOutEveryOpOnceAndThenRests) {
   for (int round = 0; round < 5; ++round) {
     Crew crew;
     Dispatch dispatch(machine, clock, crew);
-    dispatch.begin(std::vector<int>{3, 3}, kOps, /*stamped=*/round % 2 == 0);
+    dispatch.begin(std::vector<int>{3, 3}, kOps,
+                   round % 2 == 0 ? Dispatch::Notes::steps : Dispatch::Notes::none);
     crew.begin(
         6, [&] { return dispatch.empty(); }, [&] { dispatch.ring_all(); });
     std::vector<std::atomic<int>> had(kOps);
