@@ -41,7 +41,8 @@ void Run::work(Worker& me) {
       started(me, op, start);
       if (!execute(me, op)) break;
       const int64_t now = options_->trace ? clock_.now() : 0;
-      if (options_->trace) me.log.push_back({taken, start, now});
+      if (options_->trace) me.log.push_back({taken.when, start, now, taken.rank});
+      if (options_->trace && options_->steps) me.looks.push_back(taken);
       me.ended.store(me.ended.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       ran = true;
       complete(me, op, now);

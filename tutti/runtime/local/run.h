@@ -44,14 +44,16 @@ class Run {
    private:
     friend class Run;
     struct Stint {  // in ticks
-      Dispatch::Taken taken;
+      int64_t taken;
       int64_t start;  // with room for its outputs
       int64_t finish;
+      int32_t rank;
     };
     std::atomic<int64_t> ended{0};  // ops
     int64_t last_finish = 0;        // ticks
     std::vector<Stint> log;
-    std::vector<int32_t> fresh;  // ranks of ops that it made ready
+    std::vector<Dispatch::Taken> looks;  // for each stint, if steps are noted
+    std::vector<int32_t> fresh;          // ranks of ops that it made ready
     std::vector<ConstBlock> operands;
     std::vector<Block> outputs;
   };

@@ -68,6 +68,7 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   workers_in_use_.clear();
   for (const std::unique_ptr<Worker>& worker : workers_) {
     worker->log.clear();
+    worker->looks.clear();
     worker->ended.store(0);
     worker->last_finish = 0;
   }

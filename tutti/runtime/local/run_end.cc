@@ -57,7 +57,7 @@ void Run::record(Trace& trace) const {
   trace.ops.reserve(static_cast<size_t>(ended()));
   for (const Worker* worker : workers_in_use_) {
     for (const Worker::Stint& stint : worker->log) {
-      trace.ops.push_back({.op = op_of(stint.taken.rank),
+      trace.ops.push_back({.op = op_of(stint.rank),
                            .device = worker->device,
                            .slot = worker->index,
                            .start = time_of(stint.start),
@@ -89,20 +89,21 @@ void Run::record_transfers(Trace& trace) const {
 std::vector<OpEvents> Run::events() const {
   std::vector<OpEvents> events;
   for (const Worker* worker : workers_in_use_) {
-    for (const Worker::Stint& stint : worker->log) {
-      const Dispatch::Taken& taken = stint.taken;
-      const OpId op = op_of(taken.rank);
+    for (size_t i = 0; i < worker->log.size(); ++i) {
+      const Worker::Stint& stint = worker->log[i];
+      const Dispatch::Taken look = worker->looks.empty() ? Dispatch::Taken{} : worker->looks[i];
+      const OpId op = op_of(stint.rank);
       events.push_back({.op = op,
                         .device = worker->device,
                         .slot = worker->index,
                         .ready = time_of(ready_at_[static_cast<size_t>(op.index)]),
-                        .start = time_of(taken.when),
+                        .start = time_of(stint.taken),
                         .finish = time_of(stint.finish),
-                        .turn = taken.rank,
-                        .queued = time_of(dispatch_.queued(taken.rank)),
-                        .look_from = time_of(taken.look_from),
-                        .look_to = time_of(taken.look_to),
-                        .looked = taken.looked});
+                        .turn = stint.rank,
+                        .queued = time_of(dispatch_.queued(stint.rank)),
+                        .look_from = time_of(look.look_from),
+                        .look_to = time_of(look.look_to),
+                        .looked = look.looked});
     }
   }
   return events;
