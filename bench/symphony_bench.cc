@@ -256,7 +256,8 @@ int show_ladder(const std::string& folder) {
   Results results = read_results(folder);
   fmt::print("{:<22}", "load, unknown load");
   for (const std::string& rung : kRungs) fmt::print("{:>20}", rung);
-  fmt::print("{:>18}{:>18}{:>10}\n", "belief gains %", "truth gains %", "closed");
+  fmt::print("{:>18}{:>18}{:>10}{:>20}\n", "belief gains %", "truth gains %", "closed",
+             "more than half by");
   for (const auto& [condition, unused] : results["none"]) {
     fmt::print("{:<22}", fmt::format("{}, {}", condition.load, condition.unknown ? "yes" : "no"));
     std::map<std::string, double> mean;
@@ -271,9 +272,14 @@ int show_ladder(const std::string& folder) {
     }
     const double gap = mean["none"] - mean["truth"];
     const std::vector<double>& none = results["none"][condition];
-    fmt::print("{:>18}{:>18}{:>8.0f} %\n", shown(gains(none, results["belief"][condition]), 1),
-               shown(gains(none, results["truth"][condition]), 1),
-               100 * (mean["none"] - mean["belief"]) / gap);
+    const std::vector<double>& belief = results["belief"][condition];
+    const std::vector<double>& truth = results["truth"][condition];
+    std::vector<double> beyond_half;  // by seed: what it closes more than half of the difference
+    for (size_t s = 0; s < std::min({none.size(), belief.size(), truth.size()}); ++s)
+      beyond_half.push_back((none[s] - belief[s]) - (none[s] - truth[s]) / 2);
+    fmt::print("{:>18}{:>18}{:>8.0f} %{:>20}\n", shown(gains(none, belief), 1),
+               shown(gains(none, truth), 1), 100 * (mean["none"] - mean["belief"]) / gap,
+               shown(beyond_half, 3));
   }
   return 0;
 }
