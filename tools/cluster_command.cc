@@ -18,7 +18,6 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/base/statistics.h"
-#include "tutti/costs/file.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
 #include "tutti/plan/job_study.h"
@@ -60,9 +59,7 @@ Result<Cluster> make_cluster(const ClusterArguments& arguments) {
   if (!machine) return machine.error();
   CostSpec costs = real ? CostSpec{} : job_study_costs();
   if (!arguments.costs.empty()) {
-    Result<Source> source = Source::open(arguments.costs);
-    if (!source) return source.error();
-    Result<CostSpec> read = read_costs(*source);
+    Result<CostSpec> read = load_costs(arguments.costs);
     if (!read) return read.error();
     costs = std::move(*read);
   }

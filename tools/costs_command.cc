@@ -77,14 +77,6 @@ void say(const CostsArguments& arguments, const Profile& profile, const ProfileM
   }
 }
 
-// The costs to add to, if there are any.
-Result<CostSpec> base_costs(const std::string& path) {
-  if (path.empty()) return CostSpec{};
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  return read_costs(*source);
-}
-
 int run_import(const CostsArguments& arguments) {
   if (arguments.json && arguments.output == "-") {
     return report(invalid_input("--json prints what was matched; name a file for the costs by -o"));
@@ -100,7 +92,7 @@ int run_import(const CostsArguments& arguments) {
   const Result<void> meant =
       require_onnx(arguments.dims, arguments.shards, arguments.graph, imported->format);
   if (!meant) return report(meant.error());
-  Result<CostSpec> spec = base_costs(arguments.base);
+  Result<CostSpec> spec = load_costs(arguments.base);
   if (!spec) return report(spec.error());
   Result<Source> source = Source::open(arguments.profile);
   if (!source) return report(source.error());

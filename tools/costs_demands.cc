@@ -49,9 +49,7 @@ void add_ops(const Graph& graph, const Machine& machine, const Costs& costs, ByK
 }
 
 int run_demands(const DemandArguments& arguments) {
-  Result<Source> source = Source::open(arguments.costs);
-  if (!source) return report(source.error());
-  Result<CostSpec> spec = read_costs(*source);
+  Result<CostSpec> spec = load_costs(arguments.costs);
   if (!spec) return report(spec.error());
   const Result<Machine> machine = load_machine(arguments.machine);
   if (!machine) return report(machine.error());

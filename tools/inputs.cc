@@ -169,14 +169,9 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
                                                            : load_machine(machine);
   if (!loaded_machine) return loaded_machine.error();
   loaded.machine = std::make_unique<Machine>(std::move(*loaded_machine));
-  CostSpec spec;
-  if (!costs.empty()) {
-    Result<Source> source = Source::open(costs);
-    if (!source) return source.error();
-    Result<CostSpec> read = read_costs(*source);
-    if (!read) return read.error();
-    spec = std::move(*read);
-  }
+  Result<CostSpec> loaded_costs = load_costs(costs);
+  if (!loaded_costs) return loaded_costs.error();
+  CostSpec spec = std::move(*loaded_costs);
   if (noise) {
     spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = *noise};
     spec.transfer_noise = spec.run_time_noise;
@@ -306,6 +301,13 @@ CLI::Validator whole_number() {
 void accept_seed(CLI::App& command) {
   command.add_option("--seed", "Accepted as everywhere; nothing here is random")
       ->check(whole_number());
+}
+
+Result<CostSpec> load_costs(const std::string& path) {
+  if (path.empty()) return CostSpec{};
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  return read_costs(*source);
 }
 
 Result<void> check_output(const std::string& flag, const std::string& output,

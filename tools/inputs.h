@@ -70,6 +70,9 @@ Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
 Result<void> require_onnx(const std::vector<std::string>& dims, int shards, const std::string& path,
                           const std::string& format);
 
+// A costs file; without a name, costs that say nothing. Fails as Source::open and read_costs do.
+Result<CostSpec> load_costs(const std::string& path);
+
 // Whether a file can be written that is not one of those that are read, before long work. Fails
 // with a sentence; nothing is changed. An empty name is no file.
 Result<void> check_output(const std::string& flag, const std::string& output,

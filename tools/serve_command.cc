@@ -17,7 +17,6 @@
 #include "tools/inputs.h"
 #include "tools/server_options.h"
 #include "tutti/base/parallel.h"
-#include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/serve/api.h"
 #include "tutti/serve/cluster_runner.h"
@@ -50,13 +49,6 @@ Result<std::string> default_state() {
   const char* const home = std::getenv("HOME");
   if (home != nullptr && *home != '\0') return std::string(home) + "/.local/state/tutti";
   return invalid_input("there is no home folder; name one for the journal by --state");
-}
-
-Result<CostSpec> load_costs(const std::string& path) {
-  if (path.empty()) return CostSpec{};
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  return read_costs(*source);
 }
 
 Result<std::string> token_for(const ServeArguments& arguments, const ListenAddress& address) {

@@ -119,9 +119,7 @@ Result<Validation> run_plans(const ValidateArguments& arguments,
 
 // The summary goes into the costs file, and from there to everyone who plans with it.
 Result<void> update_costs(const std::string& path, const Validation& validation) {
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  Result<CostSpec> spec = read_costs(*source);
+  Result<CostSpec> spec = load_costs(path);
   if (!spec) return spec.error();
   spec->validation = validation.summary();
   return write_file(path, path.ends_with(".json") ? costs_to_json(*spec) : costs_to_toml(*spec));

@@ -13,7 +13,6 @@
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
-#include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/train/symphony_configuration.h"
 #include "tutti/train/symphony_run.h"
@@ -168,19 +167,13 @@ Result<SymphonyStudy> find_study(const SymphonyArguments& arguments) {
   Result<Machine> machine =
       load_machine(arguments.machine.empty() ? "this-host" : arguments.machine);
   if (!machine) return machine.error();
-  CostSpec costs;
-  if (!arguments.costs.empty()) {
-    Result<Source> source = Source::open(arguments.costs);
-    if (!source) return source.error();
-    Result<CostSpec> read = read_costs(*source);
-    if (!read) return read.error();
-    costs = std::move(*read);
-  }
+  Result<CostSpec> costs = load_costs(arguments.costs);
+  if (!costs) return costs.error();
   std::vector<Counter> counters = usual_counters(*machine);
   if (arguments.counters == "host") {
     counters = counters_for_real(*machine, *read_host(*machine, {}));
   }
-  Result<Cluster> cluster = Cluster::make(std::move(*machine), std::move(costs));
+  Result<Cluster> cluster = Cluster::make(std::move(*machine), std::move(*costs));
   if (!cluster) return cluster.error();
   Result<std::vector<Graph>> jobs = load_graphs(arguments.graphs);
   if (!jobs) return jobs.error();

@@ -62,6 +62,16 @@ class RealSearch : public ::testing::Test {
                            {&heft_, 1}, settings, resume);
   }
 
+  // Sixty runs, after each round of which `kept` is where it stands.
+  static RealSearchSettings keeping(std::optional<RealSearchState>& kept) {
+    RealSearchSettings settings{.runs = 60};
+    settings.on_round = [&kept](const RealRound&, const RealSearchState& state) -> Result<void> {
+      kept = state;
+      return {};
+    };
+    return settings;
+  }
+
   World believed_;
   World truth_;
   HiddenMachine machine_;
@@ -109,11 +119,7 @@ TEST_F(RealSearch, EndsWithARaceOfThoseThatWereTheBest) {
 
 TEST_F(RealSearch, GoesOnWhereItWasStopped) {
   std::optional<RealSearchState> kept;
-  RealSearchSettings settings{.runs = 60};
-  settings.on_round = [&](const RealRound&, const RealSearchState& state) -> Result<void> {
-    kept = state;
-    return {};
-  };
+  RealSearchSettings settings = keeping(kept);
   ASSERT_TRUE(search(settings));
   const int64_t before = machine_.runs();
   settings.runs = 100;
@@ -127,11 +133,7 @@ TEST_F(RealSearch, GoesOnWhereItWasStopped) {
 
 TEST_F(RealSearch, WithMoreRunsKeepsThePlanThatItStartedFrom) {
   std::optional<RealSearchState> kept;
-  RealSearchSettings settings{.runs = 60};
-  settings.on_round = [&](const RealRound&, const RealSearchState& state) -> Result<void> {
-    kept = state;
-    return {};
-  };
+  RealSearchSettings settings = keeping(kept);
   ASSERT_TRUE(search(settings));
   ASSERT_EQ(kept->complete_with, 60);
   ASSERT_FALSE(kept->past.empty());
@@ -144,11 +146,7 @@ TEST_F(RealSearch, WithMoreRunsKeepsThePlanThatItStartedFrom) {
 
 TEST_F(RealSearch, ThatIsCompleteOrHasNoTimeTellsWhatWasFound) {
   std::optional<RealSearchState> kept;
-  RealSearchSettings settings{.runs = 60};
-  settings.on_round = [&](const RealRound&, const RealSearchState& state) -> Result<void> {
-    kept = state;
-    return {};
-  };
+  RealSearchSettings settings = keeping(kept);
   const auto first = search(settings);
   ASSERT_TRUE(first);
   EXPECT_GT(first->mean_ns, 0);

@@ -9,6 +9,25 @@
 #include "tutti/belief/constants_file.h"
 
 namespace tutti {
+namespace {
+
+// A decision draws few samples. With the spreads that a belief starts from elsewhere, hardly one of
+// them keeps a weight where many things are seen to wait at once, and what a counter tells outright
+// is known no better than one sample is.
+std::vector<double> first_constants(const Network& network) {
+  std::vector<double> raw = network.start();
+  for (size_t k = 0; k < raw.size(); ++k) {
+    const Constant& constant = network.constants()[k];
+    if (constant.name.starts_with("noise.waiting.")) {
+      raw[k] = raw_value(constant.range, 0.2);
+    } else if (constant.name.starts_with("noise.") || constant.name == "weight.core.backend") {
+      raw[k] = raw_value(constant.range, 0.02);
+    }
+  }
+  return raw;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFile& file,
                                                                  const std::string& path,
@@ -34,26 +53,6 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
   }
   return std::shared_ptr<const SymphonyModel>(std::move(model));
 }
-
-namespace {
-
-// A decision draws few samples. With the spreads that a belief starts from elsewhere, hardly one of
-// them keeps a weight where many things are seen to wait at once, and what a counter tells outright
-// is known no better than one sample is.
-std::vector<double> first_constants(const Network& network) {
-  std::vector<double> raw = network.start();
-  for (size_t k = 0; k < raw.size(); ++k) {
-    const Constant& constant = network.constants()[k];
-    if (constant.name.starts_with("noise.waiting.")) {
-      raw[k] = raw_value(constant.range, 0.2);
-    } else if (constant.name.starts_with("noise.") || constant.name == "weight.core.backend") {
-      raw[k] = raw_value(constant.range, 0.02);
-    }
-  }
-  return raw;
-}
-
-}  // namespace
 
 TensorFile SymphonyModel::fresh(SymphonyShape shape, const Cluster& cluster,
                                 const std::vector<Counter>& counters, uint64_t seed) {
