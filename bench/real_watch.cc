@@ -107,11 +107,17 @@ void show_overhead(const Machine& machine, double seconds) {
                                          std::vector<float>(size_t{4} << 20, 1.0F));
   work_on_all(memory);
   Spent watcher;
+  // Both begin after a rest: cores that have just worked are quicker than those that have slept.
+  constexpr double kUntilCountersAreFound = 0.3;
+  const auto alone = [&] {
+    pause(kUntilCountersAreFound);
+    return work_on_all(memory);
+  };
   const auto beside = [&] {
     std::atomic<bool> stop{false};
     Spent own;
     std::thread thread([&] { own = watch_host(machine, stop); });
-    pause(0.3);  // until it has found its counters
+    pause(kUntilCountersAreFound);
     const Spent run = work_on_all(memory);
     stop = true;
     thread.join();
@@ -124,8 +130,8 @@ void show_overhead(const Machine& machine, double seconds) {
   for (double longest = 0; wall.size() < 100 && seconds_now() + longest - begin < seconds;) {
     const double from = seconds_now();
     const bool first = wall.size() % 2 == 0;  // whatever drifts falls on both
-    const Spent one = first ? work_on_all(memory) : beside();
-    const Spent other = first ? beside() : work_on_all(memory);
+    const Spent one = first ? alone() : beside();
+    const Spent other = first ? beside() : alone();
     wall.push_back(first ? other.wall / one.wall : one.wall / other.wall);
     processor.push_back(first ? other.processor / one.processor : one.processor / other.processor);
     longest = std::max(longest, seconds_now() - from);
