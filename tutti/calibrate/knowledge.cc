@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t kLeastRuns = 2;
 // Smaller changes are followed, but are no news.
 constexpr double kLeastNews = 0.05;
+// Of an op's time in a plan and in a probe.
+constexpr double kMostRatio = 8;
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -32,6 +34,11 @@ MeasuredPoint point_of(const OpWork& work, const Posterior& posterior) {
           .count = static_cast<double>(posterior.runs_kept())};
 }
 
+Stretch stretch_of(const Scales& scales, const std::string& kind, const std::string& device_kind) {
+  const auto found = scales.kinds.find({kind, device_kind});
+  return found == scales.kinds.end() ? Stretch{} : found->second;
+}
+
 NoiseSpec log_normal(double spread) {
   if (spread <= 0) return {};
   return {.model = NoiseSpec::Model::log_normal, .spread = std::min(spread, 10.0)};
@@ -44,9 +51,18 @@ double Scales::of_device(const std::string& device_kind) const {
   return found == devices.end() ? 1 : found->second;
 }
 
-double Scales::of(const std::string& kind, const std::string& device_kind) const {
-  const auto found = kinds.find({kind, device_kind});
-  return of_device(device_kind) * (found == kinds.end() ? 1 : found->second);
+double Scales::in_plan(const std::string& kind, const std::string& device_kind,
+                       double probe_ns) const {
+  const Stretch stretch = stretch_of(*this, kind, device_kind);
+  const double ns = (probe_ns * stretch.factor + stretch.extra_ns) * of_device(device_kind);
+  return std::clamp(ns, probe_ns / kMostRatio, probe_ns * kMostRatio);
+}
+
+double Scales::in_probe(const std::string& kind, const std::string& device_kind,
+                        double plan_ns) const {
+  const Stretch stretch = stretch_of(*this, kind, device_kind);
+  const double ns = (plan_ns / of_device(device_kind) - stretch.extra_ns) / stretch.factor;
+  return std::clamp(ns, plan_ns / kMostRatio, plan_ns * kMostRatio);
 }
 
 std::string to_text(const Drift& drift) {
@@ -93,7 +109,7 @@ void Knowledge::learn(const Problem& problem, const Trace& trace, const std::str
     const CellKey key{.kind = std::string(problem.graph.op_kind_name(op.op)),
                       .where = problem.machine.device(op.device).kind,
                       .work = work_of(problem.graph, op.op)};
-    found[key].push_back(probe ? op.ns : op.ns / scales_.of(key.kind, key.where));
+    found[key].push_back(probe ? op.ns : scales_.in_probe(key.kind, key.where, op.ns));
   }
   const bool has_hops = probe || (scales_.transfers == 1 && scales_.latency == 1);
   for (const ObservedHop& hop : observed.hops) {
@@ -150,7 +166,7 @@ CostSpec Knowledge::costs(const Machine& machine) const {
   for (const auto& [kind, where] : kinds) {
     std::map<std::string, std::vector<MeasuredPoint>> by_variant;
     for (MeasuredPoint& point : points(kind, where)) {
-      point.time_ns = std::clamp(point.time_ns * scales_.of(kind, where), 1e-3,
+      point.time_ns = std::clamp(scales_.in_plan(kind, where, point.time_ns), 1e-3,
                                  static_cast<double>(kLongestTimeNs));
       by_variant[point.work.variant].push_back(std::move(point));
     }

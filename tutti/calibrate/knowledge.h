@@ -36,15 +36,25 @@ struct Drift {
   std::string when;  // what learn was told
 };
 
-// What things take in whole plans, over what they take in probes: see tune.h. Absent: 1.
+// What ops of one kind take on one kind of device in whole plans, against what they take in probes:
+// so many times as long, and so much more.
+struct Stretch {
+  double factor = 1;
+  double extra_ns = 0;
+};
+
+// What things take in whole plans, against what they take in probes: see tune.h.
 struct Scales {
-  std::map<std::pair<std::string, std::string>, double> kinds{};  // of op, on a kind of device
-  std::map<std::string, double> devices{};  // on top of it: all ops on that kind
+  std::map<std::pair<std::string, std::string>, Stretch> kinds{};  // of op, on a kind of device
+  std::map<std::string, double> devices{};  // on top of it: all ops on that kind. Absent: 1
   double transfers = 1;                     // the bytes of each
   double latency = 1;  // of each: copies that wait for a core, or for the one before
 
   double of_device(const std::string& device_kind) const;
-  double of(const std::string& kind, const std::string& device_kind) const;
+  // What an op takes in a plan, which takes so long in a probe; at most eight times as long or an
+  // eighth of it. And the other way round.
+  double in_plan(const std::string& kind, const std::string& device_kind, double probe_ns) const;
+  double in_probe(const std::string& kind, const std::string& device_kind, double plan_ns) const;
 };
 // Slows down every transfer over this machine by these.
 void scale_transfers(MachineSpec& spec, const Scales& scales);

@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kFormat = "tutti-calibration";
 constexpr double kMostWork = 1e30;
 constexpr double kMostStatedScale = 1e4;
+constexpr double kMostExtraNs = 1e12;
 constexpr const char* kLatency = "latency";  // as a kind that is nowhere
 constexpr double kMostStatedLog = 39;  // e^39 ns are nearly the longest time that a file may state
 
@@ -113,12 +114,25 @@ Scales read_scales(Fields& above, const std::string& file) {
     if (where.empty()) {
       (kind == kLatency ? scales.latency : scales.transfers) = scale;
       if (!kind.empty() && kind != kLatency) fields.fail("a scale of ops needs the key \"where\"");
-    } else if (kind.empty()) {
-      fresh = scales.devices.emplace(where, scale).second;
     } else {
-      fresh = scales.kinds.emplace(std::pair(kind, where), scale).second;
+      if (!kind.empty())
+        fields.fail(
+            "a scale is of all ops on a kind of device; of one kind of op there are \"stretches\"");
+      fresh = scales.devices.emplace(where, scale).second;
     }
     if (!fresh) fields.fail("the scale stands twice");
+    if (auto done = fields.done(); !done) above.fail_with(done.error());
+  }
+  for (const Document& item : above.items("stretches")) {
+    Fields fields(item, file, "a stretch");
+    const std::string kind = fields.text("kind");
+    const std::string where = fields.text("where");
+    const Stretch stretch{
+        .factor =
+            fields.number("factor", {.least = 1 / kMostStatedScale, .most = kMostStatedScale}),
+        .extra_ns = fields.number("extra_ns", {.least = -kMostExtraNs, .most = kMostExtraNs})};
+    const bool fresh = scales.kinds.emplace(std::pair(kind, where), stretch).second;
+    if (!fresh) fields.fail("the stretch stands twice");
     if (auto done = fields.done(); !done) above.fail_with(done.error());
   }
   return scales;
@@ -133,7 +147,11 @@ void write_scales(JsonWriter& json, const Scales& scales) {
   row("", "", scales.transfers);
   row(kLatency, "", scales.latency);
   for (const auto& [where, scale] : scales.devices) row("", where, scale);
-  for (const auto& [key, scale] : scales.kinds) row(key.first, key.second, scale);
+  json.close_list().key("stretches").open_list();
+  for (const auto& [key, stretch] : scales.kinds) {
+    json.open_object().field("kind", key.first).field("where", key.second);
+    json.field("factor", stretch.factor).field("extra_ns", stretch.extra_ns).close_object();
+  }
   json.close_list();
 }
 

@@ -21,13 +21,20 @@ namespace {
 constexpr size_t kLeastPlans = 4;
 // Errors above this count by their size alone, so that a few odd plans do not decide.
 constexpr double kLarge = 0.1;
-// As if a factor of e had an error of that square: where plans do not tell, 1 is right.
-constexpr double kPrior = 5e-4;
+// As if a factor of e had an error of that square: where plans do not tell, 1 is right. What ops
+// take in plans has been seen op by op already, and makespans of a few plans can be had with one
+// kind of device too slow and another too quick. What transfers take among others has not.
+constexpr double kDevicePrior = 5e-2;
+constexpr double kTransferPrior = 5e-4;
 constexpr double kMostLog = 2.1;         // a factor of 8
 constexpr double kMostLatencyLog = 6.9;  // 1000: threads may wait for their turn
 constexpr int kTuneScenarios = 8;
-constexpr size_t kLeastRatios = 3;
+constexpr size_t kLeastOps = 3;
 constexpr double kMostRatio = 4;
+// Of ratios of several sizes; of a factor around 1; of what is added, in ns.
+constexpr double kScatter = 0.07;
+constexpr double kFactorSpread = 0.3;
+constexpr double kExtraSpread = 1e5;
 // Nobody plans what is said to take so many times as long as the best.
 constexpr double kWorst = 4;
 constexpr int kChosenOf = 3;  // one plan in so many, so that there are all sorts
@@ -68,38 +75,62 @@ std::vector<Plan> plans_of(const Problem& problem, const TuneOptions& options) {
   return chosen;
 }
 
-// How much longer ops take than probes said, by kind of op and device: for each run all of them
-// together, and of the runs the median.
-class Ratios {
+// What ops take in plans against what probes said, by kind of op and device: a line through the
+// medians of all sizes. What an op meets in a plan (a cold cache, a copy beside it, its turn)
+// partly grows with the op and partly does not, and the graphs that are calibrated on are small: a
+// factor alone would make large ops much too slow.
+class Stretches {
  public:
   void add(const Problem& problem, const Trace& trace) {
-    struct Sums {
-      double real = 0;
-      double expected = 0;
-    };
-    std::map<std::pair<std::string, std::string>, Sums> sums;
     for (const ObservedOp& op : observe(problem, trace).ops) {
-      Sums& some = sums[{std::string(problem.graph.op_kind_name(op.op)),
-                         problem.machine.device(op.device).kind}];
-      some.real += op.ns;
-      some.expected += static_cast<double>(problem.costs.run_time(op.op, op.device).count());
-    }
-    for (const auto& [key, some] : sums) {
-      if (some.expected > 0) found_[key].push_back(some.real / some.expected);
+      const int64_t expected = problem.costs.run_time(op.op, op.device).count();
+      if (expected <= 0) continue;
+      found_[{std::string(problem.graph.op_kind_name(op.op)),
+              problem.machine.device(op.device).kind}][expected]
+          .push_back(op.ns);
     }
   }
 
-  std::map<std::pair<std::string, std::string>, double> medians() const {
-    std::map<std::pair<std::string, std::string>, double> medians;
-    for (const auto& [key, ratios] : found_) {
-      if (ratios.size() < kLeastRatios) continue;
-      medians[key] = std::clamp(summary_of(ratios).median, 1 / kMostRatio, kMostRatio);
+  std::map<std::pair<std::string, std::string>, Stretch> lines() const {
+    std::map<std::pair<std::string, std::string>, Stretch> lines;
+    for (const auto& [key, sizes] : found_) {
+      if (const std::optional<Stretch> line = line_of(sizes)) lines[key] = *line;
     }
-    return medians;
+    return lines;
   }
 
  private:
-  std::map<std::pair<std::string, std::string>, std::vector<double>> found_;
+  using Sizes = std::map<int64_t, std::vector<double>>;  // what ops took, by what was expected
+
+  // With r = factor + extra / expected for each size, the most probable pair, where ratios scatter
+  // by kScatter, and factor and extra are likely 1 and 0.
+  static std::optional<Stretch> line_of(const Sizes& sizes) {
+    constexpr double kWeight = 1 / (kScatter * kScatter);
+    size_t ops = 0;
+    // Normal equations of factor - 1 and extra, the latter in units of its spread.
+    double a = 1 / (kFactorSpread * kFactorSpread);
+    double b = 0;
+    double c = 1;
+    double x = 0;
+    double y = 0;
+    for (const auto& [expected, taken] : sizes) {
+      const double share = kExtraSpread / static_cast<double>(expected);
+      const double ratio = summary_of(taken).median / static_cast<double>(expected);
+      const double above = std::clamp(ratio, 1 / kMostRatio, kMostRatio) - 1;
+      ops += taken.size();
+      a += kWeight;
+      b += kWeight * share;
+      c += kWeight * share * share;
+      x += kWeight * above;
+      y += kWeight * share * above;
+    }
+    if (ops < kLeastOps) return {};
+    const double determinant = a * c - b * b;
+    return Stretch{.factor = 1 + (c * x - b * y) / determinant,
+                   .extra_ns = kExtraSpread * (a * y - b * x) / determinant};
+  }
+
+  std::map<std::pair<std::string, std::string>, Sizes> found_;
 };
 
 // Problems with other factors, quickly: every op's time is known from the first.
@@ -261,7 +292,9 @@ class FactorFit {
     }
     mean_error = plans > 0 ? errors / plans : 0;
     sum /= std::max(graphs, 1);
-    for (const double log : logs_) sum += kPrior * log * log;
+    for (size_t i = 0; i < logs_.size(); ++i) {
+      sum += (i < kinds_.size() ? kDevicePrior : kTransferPrior) * logs_[i] * logs_[i];
+    }
     return sum;
   }
 
@@ -273,7 +306,7 @@ class FactorFit {
 // Runs the plans of one graph once each, in an order of its own, after a run in vain.
 Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
                          const Knowledge& knowledge, Rng rng, const TuneOptions& options,
-                         const std::function<void()>& before_run, Ratios& ratios) {
+                         const std::function<void()>& before_run, Stretches& stretches) {
   Result<Costs> costs = Costs::build(*about.graph, machine, knowledge.costs(machine));
   if (!costs) return costs.error();
   const Result<Problem> problem = Problem::make(*about.graph, machine, *costs);
@@ -290,7 +323,7 @@ Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
     if (!trace) continue;
     ++runs;
     about.real_ns[i].push_back(static_cast<double>(std::max(trace->makespan.count(), 1L)));
-    ratios.add(*problem, *trace);
+    stretches.add(*problem, *trace);
   }
   return runs;
 }
@@ -312,7 +345,7 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
     total += static_cast<int64_t>(one.plans.size()) * options.repeats;
     cases.push_back(std::move(one));
   }
-  Ratios ratios;
+  Stretches stretches;
   int64_t begun = 0;
   const auto before_run = [&] {
     if (options.progress) options.progress(begun, total);
@@ -322,7 +355,7 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
     for (size_t i = 0; i < cases.size(); ++i) {
       const Rng rng = Rng(options.seed).split(static_cast<uint64_t>(repeat)).split(i);
       const Result<int64_t> runs =
-          run_case(cases[i], machine, runtime, knowledge, rng, options, before_run, ratios);
+          run_case(cases[i], machine, runtime, knowledge, rng, options, before_run, stretches);
       if (!runs) return runs.error();
       tuned.runs += *runs;
     }
@@ -338,7 +371,7 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
   };
   const Result<Fitted> probes_alone = fit();
   if (!probes_alone) return probes_alone.error();
-  knowledge.set_scales({.kinds = ratios.medians()});
+  knowledge.set_scales({.kinds = stretches.lines()});
   const Result<Fitted> fitted = fit();
   if (!fitted) return fitted.error();
   tuned.plans = fitted->plans;

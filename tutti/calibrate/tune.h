@@ -1,10 +1,10 @@
 // The last step of measuring. Ops and transfers are measured for themselves, and yet a plan's ops
 // meet what a probe's do not: values that were just copied, copies that run on the same cores,
 // copies of others on the same link. Here plans of graphs that were measured are run as a whole. Of
-// each kind of op on each kind of device it is counted how much longer it took than in probes; then
-// a few factors on top of that are fitted so that the simulator foretells the makespans: one for
-// all ops on each kind of device, one for the bytes of transfers and one for their latency. They
-// hold for all sizes.
+// each kind of op on each kind of device it is noted what it took against what probes said, and a
+// line is laid through that: so many times as long, and so much more. Then a few factors on top of
+// it are fitted so that the simulator foretells the makespans: one for all ops on each kind of
+// device, one for the bytes of transfers and one for their latency.
 
 #ifndef TUTTI_CALIBRATE_TUNE_H_
 #define TUTTI_CALIBRATE_TUNE_H_

@@ -42,6 +42,11 @@ class Crowded : public ::testing::Test {
                    {.runs = 4 * static_cast<int64_t>(experiments.size())}));
   }
 
+  // How many times as long as in a probe an op takes that takes a millisecond there.
+  static double stretch(const Knowledge& knowledge, const char* kind, const char* where) {
+    return knowledge.scales().in_plan(kind, where, 1e6) / 1e6;
+  }
+
   // On a graph that nobody has measured.
   double bias_on_another_graph() {
     const Graph graph = network(2048);
@@ -70,9 +75,22 @@ TEST_F(Crowded, PlansTellWhatOpsAloneDoNot) {
   EXPECT_EQ(tuned.runs, 72);
   EXPECT_LT(tuned.error_after, 0.5 * tuned.error_before);
   // Truly 1.25 (a speed of 0.4 for 0.5), and 1.5 on the CPU.
-  EXPECT_NEAR(knowledge_.scales().of("matmul", "gpu"), 1.25, 0.1);
-  EXPECT_NEAR(knowledge_.scales().of("matmul", "cpu"), 1.5, 0.15);
+  EXPECT_NEAR(stretch(knowledge_, "matmul", "gpu"), 1.25, 0.1);
+  EXPECT_NEAR(stretch(knowledge_, "matmul", "cpu"), 1.5, 0.15);
   EXPECT_NEAR(bias_on_another_graph(), 0, 0.1);
+}
+
+// As where every op waits for its turn: small ones take twice as long, large ones do not.
+TEST_F(Crowded, WhatSmallOpsWaitDoesNotStretchLargeOnes) {
+  HiddenMachine::Truth truth{.costs = true_costs()};
+  for (CostSpec::Efficiency& row : truth.costs.efficiencies) row.launch_overhead_ns = 1e5;
+  HiddenMachine reality(sheet_, truth);
+  const Graph smaller = chain(1024);
+  const Graph larger = chain(2048);
+  const Graph* const small[] = {&smaller, &larger};
+  must(tune(sheet_, small, reality, knowledge_, {}));
+  EXPECT_GT(knowledge_.scales().in_plan("matmul", "gpu", 1e5), 1.5e5);
+  EXPECT_NEAR(knowledge_.scales().in_plan("matmul", "gpu", 1e8) / 1e8, 1, 0.1);
 }
 
 TEST_F(Crowded, PlansTellOfTransfersToo) {
@@ -94,7 +112,7 @@ TEST_F(Crowded, OneSlowRunDecidesNothing) {
   must(tune(sheet_, graphs_, spiked, other, {}));
   EXPECT_NEAR(other.scales().transfers / knowledge_.scales().transfers, 1, 0.02);
   for (const char* on : {"cpu", "gpu"}) {
-    EXPECT_NEAR(other.scales().of("gemm", on) / knowledge_.scales().of("gemm", on), 1, 0.02) << on;
+    EXPECT_NEAR(stretch(other, "gemm", on) / stretch(knowledge_, "gemm", on), 1, 0.02) << on;
   }
 }
 
@@ -112,7 +130,7 @@ TEST_F(Crowded, TooFewPlansChangeNothing) {
   knowledge_.set_scales({.devices = {{"gpu", 1.5}}, .transfers = 2});
   const Graph* const one[] = {&first_};
   must(tune(sheet_, one, reality, knowledge_, {.plans = 3}));
-  EXPECT_EQ(knowledge_.scales().of("matmul", "gpu"), 1.5);
+  EXPECT_EQ(stretch(knowledge_, "matmul", "gpu"), 1.5);
   EXPECT_EQ(knowledge_.scales().transfers, 2);
 }
 
