@@ -66,7 +66,7 @@ Summary summary_of(std::span<const double> samples) {
   const auto count = static_cast<double>(sorted.size());
   Summary summary{.count = sorted.size(),
                   .mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count,
-                  .median = sorted[sorted.size() / 2],
+                  .median = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2,
                   .least = sorted.front(),
                   .most = sorted.back()};
   if (sorted.size() < 2) return summary;

@@ -11,7 +11,7 @@ namespace tutti {
 struct Summary {
   size_t count = 0;
   double mean = 0;
-  double median = 0;  // of an even count the upper one of the two in the middle: a sample
+  double median = 0;  // of an even count the mean of the two in the middle
   double least = 0;
   double most = 0;
   double deviation = 0;      // standard deviation of the sample; 0 for one

@@ -32,6 +32,11 @@ TEST(Statistics, TheIntervalIsThatOfStudentsTest) {
   EXPECT_NEAR(summary.half_interval, 2.776, 1e-3);  // 2.776 * 2.236 / sqrt(5)
 }
 
+TEST(Statistics, TheMedianOfAnEvenCountIsBetweenTheTwoInTheMiddle) {
+  const std::vector<double> samples = {9, 1, 2, 4};
+  EXPECT_DOUBLE_EQ(summary_of(samples).median, 3);
+}
+
 TEST(Statistics, OneSampleHasNoSpread) {
   const std::vector<double> one = {7};
   EXPECT_EQ(summary_of(one).half_interval, 0);

@@ -77,7 +77,7 @@ TEST_F(Crowded, PlansTellWhatOpsAloneDoNot) {
   // Truly 1.25 (a speed of 0.4 for 0.5), and 1.5 on the CPU.
   EXPECT_NEAR(stretch(knowledge_, "matmul", "gpu"), 1.25, 0.1);
   EXPECT_NEAR(stretch(knowledge_, "matmul", "cpu"), 1.5, 0.15);
-  EXPECT_NEAR(bias_on_another_graph(), 0, 0.1);
+  EXPECT_NEAR(bias_on_another_graph(), 0, 0.12);
 }
 
 // As where every op waits for its turn: small ones take twice as long, large ones do not.
@@ -122,7 +122,7 @@ TEST_F(Crowded, RunsThatAreLearnedFromLaterChangeLittle) {
   must(tune(sheet_, graphs_, reality, knowledge_, {}));
   const std::vector<Experiment> whole = must(whole_graphs(sheet_, second_, 4, 3, everything_runs));
   must(calibrate(sheet_, whole, everything_runs, reality, knowledge_, {.runs = 40}));
-  EXPECT_NEAR(bias_on_another_graph(), 0, 0.1);
+  EXPECT_NEAR(bias_on_another_graph(), 0, 0.12);
 }
 
 TEST_F(Crowded, TooFewPlansChangeNothing) {

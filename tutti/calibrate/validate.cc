@@ -11,6 +11,7 @@
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/random.h"
+#include "tutti/base/statistics.h"
 #include "tutti/calibrate/observe.h"
 #include "tutti/calibrate/rank.h"
 #include "tutti/runtime/sim/sim.h"
@@ -22,10 +23,8 @@ double ns_of(Duration time) {
   return static_cast<double>(time.count());
 }
 
-double median_or_zero(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+double median_or_zero(const std::vector<double>& values) {
+  return values.empty() ? 0 : summary_of(values).median;
 }
 
 // What each kind of op took, against what it was expected to take.

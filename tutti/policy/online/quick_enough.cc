@@ -1,9 +1,23 @@
 #include "tutti/policy/online/quick_enough.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 
 namespace tutti {
+namespace {
+
+// Devices that have a free slot, as many as there are ops for.
+int64_t waiting_devices(const ClusterState& state) {
+  const int64_t ready = std::accumulate(state.ready.begin(), state.ready.end(), int64_t{0});
+  const int64_t idle = std::count_if(state.idle_slots.begin(), state.idle_slots.end(),
+                                     [](int32_t slots) { return slots > 0; });
+  return std::min(ready, idle);
+}
+
+}  // namespace
 
 QuickEnough::QuickEnough(std::unique_ptr<Dispatcher> thoughtful, std::unique_ptr<Dispatcher> quick,
                          QuickEnoughOptions options)
@@ -21,27 +35,26 @@ void QuickEnough::begin(const Cluster& cluster, uint64_t seed) {
   quick_->begin(cluster, seed);
   gave_up_ = false;
   decisions_ = 0;
-  deciding_ = launched_ = Duration(0);
+  waited_ = launched_ = Duration(0);
 }
 
 Action QuickEnough::decide(const ClusterState& state) {
   if (gave_up_) return quick_->decide(state);
   const Duration before = options_.clock();
   const Action action = thoughtful_->decide(state);
-  deciding_ += options_.clock() - before;
+  waited_ += waiting_devices(state) * (options_.clock() - before);
   if (action.kind == Action::Kind::execute) {
     launched_ += state.job(action.job).job->costs().run_time(action.op, action.device);
   }
-  if (++decisions_ >= options_.looked_at) judge(state);
+  if (++decisions_ >= options_.looked_at) judge();
   return action;
 }
 
-void QuickEnough::judge(const ClusterState& state) {
-  const double in_parallel =
-      static_cast<double>(launched_.count()) / static_cast<double>(state.cluster->machine().size());
-  gave_up_ = static_cast<double>(deciding_.count()) > options_.most_share * in_parallel;
+void QuickEnough::judge() {
+  gave_up_ = static_cast<double>(waited_.count()) >
+             options_.most_share * static_cast<double>(launched_.count());
   decisions_ = 0;
-  deciding_ = launched_ = Duration(0);
+  waited_ = launched_ = Duration(0);
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // A thoughtful dispatcher with a quick one behind it. While somebody decides, devices that are free
-// wait. Where the thoughtful one takes longer over its decisions than the ops that it launches take
-// on their devices, as a share, the quick one goes on for the rest of the run.
+// and could have an op wait; those that work do not. Where the thoughtful one lets devices wait for
+// more than a share of the time in which they do what it launches, the quick one goes on for the
+// rest of the run.
 //
 // For real runs: in simulation deciding takes no time, and the thoughtful one always goes on.
 
@@ -15,7 +16,7 @@
 namespace tutti {
 
 struct QuickEnoughOptions {
-  // Of the time in which all devices together do what was launched.
+  // Of the time in which devices do what was launched, in which they may wait for decisions.
   double most_share = 0.25;
   int looked_at = 64;                    // decisions between two judgements
   std::function<Duration()> clock = {};  // none: the computer's
@@ -32,14 +33,16 @@ class QuickEnough final : public Dispatcher {
   bool gave_up() const { return gave_up_; }  // the quick one goes on
 
  private:
-  void judge(const ClusterState& state);
+  void judge();
 
   std::unique_ptr<Dispatcher> thoughtful_;
   std::unique_ptr<Dispatcher> quick_;
   QuickEnoughOptions options_;
   bool gave_up_ = false;
-  int decisions_ = 0;  // since the last judgement, with what they took and what they launched
-  Duration deciding_{0};
+  // Since the last judgement: decisions, how long devices waited for them, all waits together, and
+  // what they launched.
+  int decisions_ = 0;
+  Duration waited_{0};
   Duration launched_{0};
 };
 
