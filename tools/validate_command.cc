@@ -84,8 +84,11 @@ std::vector<Plan> searched_plans(const ValidateArguments& arguments, const Probl
 Result<Validation> run_plans(const ValidateArguments& arguments,
                              const std::vector<LoadedProblem>& problems) {
   Stop stop = stop_on_interrupt();
+  Stop planned = stop;
   if (!arguments.budget.empty()) {
-    stop = stop.by(Stop::Clock::now() + *parse_budget(arguments.budget));
+    const auto budget = *parse_budget(arguments.budget);
+    planned = stop.by(Stop::Clock::now() + budget / 2);  // what is planned has to be run, too
+    stop = stop.by(Stop::Clock::now() + budget);
   }
   const Machine& machine = *problems[0].machine;
   const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
@@ -98,9 +101,9 @@ Result<Validation> run_plans(const ValidateArguments& arguments,
   std::vector<ToValidate> cases;
   for (const LoadedProblem& loaded : problems) {
     const Problem& problem = *loaded.problem;
-    plans.push_back(diverse_plans(problem, searched_plans(arguments, problem, stop),
+    plans.push_back(diverse_plans(problem, searched_plans(arguments, problem, planned),
                                   (arguments.plans + count - 1) / count, arguments.common.seed,
-                                  stop));
+                                  planned));
   }
   for (size_t i = 0; i < problems.size(); ++i) cases.push_back({&*problems[i].problem, plans[i]});
   ValidateOptions options{
@@ -245,8 +248,10 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command
-      ->add_option("--budget", arguments->budget,
-                   "Wall clock, such as 2m; what was run until then counts. Default: all runs")
+      ->add_option(
+          "--budget", arguments->budget,
+          "Wall clock, such as 2m, half of it at most for making plans; what was run until "
+          "then counts. Default: all runs")
       ->check(is_budget());
   command->add_option("-o,--output", arguments->output,
                       "Write all makespans and residuals here; - is standard output");
