@@ -120,10 +120,7 @@ bool Run::execute(Worker& me, OpId op) {
               .attributes = attributes,
               .operands = me.operands,
               .outputs = me.outputs};
-  const auto code =
-      static_cast<size_t>(graph.op_kind(op).index) * static_cast<size_t>(machine_.size()) +
-      static_cast<size_t>(me.device.index);
-  const Result<void> done = me.runner->run(*code_[code], call);
+  const Result<void> done = me.runner->run(*code_of(op, me.device), call);
   if (done) return true;
   crew_.fail(failed(fmt::format("op '{}' on device '{}': {}", graph.op_name(op),
                                 machine_.device(me.device).name, done.error().message)));

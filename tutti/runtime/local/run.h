@@ -189,6 +189,12 @@ class Run {
   OpId op_of(int32_t rank) const {
     return OpId{policy_ == nullptr ? ranks_.op(rank) : op_of_turn_[static_cast<size_t>(rank)]};
   }
+  // Null if there is none.
+  const OpTable::Entry* code_of(OpId op, DeviceId device) const {
+    return code_[static_cast<size_t>(problem_->graph.op_kind(op).index) *
+                     static_cast<size_t>(machine_.size()) +
+                 static_cast<size_t>(device.index)];
+  }
   bool stop_asked() const { return stoppable_ && options_->stop.now(); }
 
   const Machine& machine_;
