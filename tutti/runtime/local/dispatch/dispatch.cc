@@ -29,7 +29,8 @@ void Dispatch::begin(std::span<const int> slots, int32_t ranks, Notes notes) {
     threads += slots[i];
   }
   for (int32_t i = 0; i < slot_count_; ++i) {
-    slots_[i].queue.clear();
+    // Also those of slots that take no part: they must be seen to be empty.
+    slots_[i].queue.begin(ranks);
     slots_[i].looked = 0;
     slots_[i].sleeps.clear();
   }

@@ -42,20 +42,26 @@ TEST(Ranks, AreThoseOfASortWhateverTheNumbers) {
 }
 
 TEST(ReadyQueue, GivesTheLeastOfAllThatWait) {
+  constexpr int32_t kRanks = 1'000'000;
   ReadyQueue queue;
+  queue.begin(kRanks);
   Rng rng(2);
   std::vector<int32_t> wanted;
   const auto nothing = [] {};
+  // Near each other, and far apart; no rank twice.
+  const auto draw = [&] {
+    for (;;) {
+      const uint64_t below = rng.below(2) == 0 ? 1000 : kRanks;
+      const auto rank = static_cast<int32_t>(rng.below(below));
+      if (std::find(wanted.begin(), wanted.end(), rank) != wanted.end()) continue;
+      wanted.push_back(rank);
+      return rank;
+    }
+  };
   for (int i = 0; i < 5000; ++i) {
     std::vector<int32_t> fresh;
-    for (uint64_t left = rng.below(3); left > 0; --left) {
-      fresh.push_back(static_cast<int32_t>(rng.below(1'000'000)));
-    }
-    wanted.insert(wanted.end(), fresh.begin(), fresh.end());
-    if (rng.below(4) == 0) {
-      queue.give(i, nothing);
-      wanted.push_back(i);
-    }
+    for (uint64_t left = rng.below(3); left > 0; --left) fresh.push_back(draw());
+    if (rng.below(4) == 0) queue.give(draw(), nothing);
     const int32_t got = queue.exchange(fresh, nothing, nothing);
     if (wanted.empty()) {
       ASSERT_EQ(got, kNoRank);
