@@ -349,10 +349,6 @@ void ClusterSim::start_op(int32_t slot) {
 
 void ClusterSim::end_op(int32_t slot) {
   const FinishedOp done = ledger_.finish(slot);
-  if (options_.reward == Reward::as_printed) {
-    const int64_t ns = std::max<int64_t>(1, (done.finished - done.launched).count());
-    reward_ -= 1e6 / static_cast<double>(ns);
-  }
   if (options_.record) {
     records_[done.job.index].trace.ops.push_back({done.op, done.device,
                                                   slot - cluster_.first_slot(done.device),
@@ -383,9 +379,7 @@ void ClusterSim::pass_until(Duration time) {
   if (elapsed.count() <= 0) return;
   meters_.pass(elapsed, flows_.used(), flows_.full());
   flows_.advance(time);
-  const auto ns = static_cast<double>(elapsed.count());
-  if (options_.reward == Reward::slowdown) reward_ -= ledger_.unsettled() * ns;
-  if (options_.reward == Reward::elapsed && !state().in_system.empty()) reward_ -= ns * 1e-9;
+  reward_ -= ledger_.unsettled() * static_cast<double>(elapsed.count());
   ledger_.set_time(time);
 }
 

@@ -73,8 +73,9 @@ class ClusterSim {
   const ClusterState& state() const { return ledger_.state(); }
 
   // Does it; once nothing is left to decide, or for "nothing now", moves on to the next decision.
-  // The reward is that of the time that passed. Fails with a sentence, and changes nothing, where
-  // check_action does.
+  // The reward is that of the time that passed: minus the sum over ops in flight or ready of dt /
+  // the op's time alone on its best device; over an episode, minus the sum of slow-downs. Fails
+  // with a sentence, and changes nothing, where check_action does.
   Result<double> step(const Action& action);
 
   // By JobId; those that have not ended have a finish of 0.

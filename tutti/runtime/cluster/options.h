@@ -1,5 +1,4 @@
-// How a simulated cluster behaves: what is true of it, what of that is published, and how the time
-// between decisions is rewarded.
+// How a simulated cluster behaves: what is true of it, and what of that is published.
 
 #ifndef TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
 #define TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
@@ -35,17 +34,6 @@ struct UnknownLoad {
   Duration mean_off{20'000'000};
 };
 
-enum class Reward : uint8_t {
-  // Minus the sum over ops in flight or ready of dt / the op's time alone on its best device. Over
-  // an episode: minus the sum of slow-downs.
-  slowdown,
-  // Minus the seconds that passed with a job in the system.
-  elapsed,
-  // As Symphony prints it: minus the sum over ops that ended of 1 / their measured time in ms. Kept
-  // for the test that shows its defect: it prefers slow ops.
-  as_printed,
-};
-
 struct ClusterOptions {
   bool noise = true;  // draw durations from the costs' noise; false: means
   HiddenTruth truth{};
@@ -55,7 +43,6 @@ struct ClusterOptions {
   std::vector<Counter> counters{};
   int readings = 8;
   double reading_error = 0.05;  // standard deviation of one, as a share of what the machine states
-  Reward reward = Reward::slowdown;
   bool record = false;  // keep spans, so that traces can be asked for
 };
 
