@@ -28,13 +28,11 @@
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/job_study.h"
 #include "tutti/policy/online/paragon.h"
-#include "tutti/policy/online/planned.h"
-#include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
-#include "tutti/search/auto.h"
 #include "tutti/search/clairvoyant.h"
+#include "tutti/search/dispatchers.h"
 
 namespace tutti {
 namespace {
@@ -222,13 +220,9 @@ std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path
     rivals.push_back(
         {entry.name, entry.name == "paragon" ? taught_paragon(study, values) : entry.make(values)});
   }
-  const int64_t evaluations = study.auto_evaluations;
+  const double evaluations[] = {static_cast<double>(study.auto_evaluations)};
   rivals.push_back(
-      {"planned_auto", std::make_unique<Planned>([evaluations](const Problem& problem) {
-         AutoSettings settings;
-         settings.budget.evaluations = evaluations;
-         return plan_auto(problem, settings).value().plan;
-       })});
+      {"planned_auto", find_any_dispatcher("planned_auto").value()->make(evaluations)});
   return rivals;
 }
 

@@ -7,10 +7,10 @@
 
 #include "tutti/base/source.h"
 #include "tutti/policy/online/quick_enough.h"
-#include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/own_counters.h"
 #include "tutti/runtime/cluster/options.h"
+#include "tutti/search/dispatchers.h"
 #include "tutti/telemetry/available.h"
 
 namespace tutti {
@@ -36,7 +36,7 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
   }
   const DispatcherEntry* quick = nullptr;
   if (!options.quick.empty()) {
-    const Result<const DispatcherEntry*> found = find_dispatcher(options.quick);
+    const Result<const DispatcherEntry*> found = find_any_dispatcher(options.quick);
     if (!found) return found.error();
     quick = *found;
   }
@@ -60,7 +60,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
     found.push_back({entry.name, [&entry] { return entry.make(entry.usual()); }});
   };
   if (names.empty()) {
-    for (const DispatcherEntry& entry : dispatcher_registry()) add(entry);
+    for (const DispatcherEntry& entry : all_dispatchers()) add(entry);
   }
   for (const std::string& name : names) {
     if (name.starts_with(kModel)) {
@@ -69,7 +69,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
       found.push_back(std::move(*model));
       continue;
     }
-    const Result<const DispatcherEntry*> entry = find_dispatcher(name);
+    const Result<const DispatcherEntry*> entry = find_any_dispatcher(name);
     if (!entry && name == "symphony") {
       return invalid_input("symphony needs a trained model of this machine: symphony=FILE");
     }
@@ -81,7 +81,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
 
 std::string known_dispatchers() {
   std::string text = "Dispatchers:\n";
-  for (const DispatcherEntry& entry : dispatcher_registry())
+  for (const DispatcherEntry& entry : all_dispatchers())
     text += fmt::format("  {:<14} {}\n", entry.name, entry.what);
   text += fmt::format("  {:<14} {}\n", "symphony=FILE",
                       "a model of tutti train symphony, made for this machine");

@@ -1,5 +1,5 @@
-// Dispatchers by the names that commands are given: those of the registry, and models of Symphony
-// as symphony=FILE. Also what they are told of a real machine.
+// Dispatchers by the names that commands are given: those of tutti/search/dispatchers.h, and models
+// of Symphony as symphony=FILE. Also what they are told of a real machine.
 
 #ifndef TUTTI_TOOLS_DISPATCHERS_H_
 #define TUTTI_TOOLS_DISPATCHERS_H_
@@ -25,7 +25,7 @@ struct DeciderOptions {
   std::string quick{};
 };
 
-// All of the registry if no names are given. Models are those of this cluster, which must outlive
+// All but models if no names are given. Models are those of this cluster, which must outlive
 // them, with these counters. Fails (invalid_input) with a sentence.
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
                                                       const Cluster& cluster,

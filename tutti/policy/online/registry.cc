@@ -83,9 +83,10 @@ const std::vector<DispatcherEntry>& dispatcher_registry() {
   return kEntries;
 }
 
-Result<const DispatcherEntry*> find_dispatcher(std::string_view name) {
+Result<const DispatcherEntry*> find_dispatcher(std::string_view name,
+                                               const std::vector<DispatcherEntry>& among) {
   std::string known;
-  for (const DispatcherEntry& entry : dispatcher_registry()) {
+  for (const DispatcherEntry& entry : among) {
     if (entry.name == name) return &entry;
     known += (known.empty() ? "" : ", ") + entry.name;
   }

@@ -1,5 +1,6 @@
 // The dispatchers that tutti knows by name. One visible table: a new dispatcher is a file in this
-// folder and a row in registry.cc.
+// folder and a row in registry.cc. One that needs a simulator to decide stands in
+// tutti/search/dispatchers.h.
 
 #ifndef TUTTI_POLICY_ONLINE_REGISTRY_H_
 #define TUTTI_POLICY_ONLINE_REGISTRY_H_
@@ -35,8 +36,9 @@ struct DispatcherEntry {
 
 const std::vector<DispatcherEntry>& dispatcher_registry();
 
-// Fails with a sentence that lists the names there are.
-Result<const DispatcherEntry*> find_dispatcher(std::string_view name);
+// Fails with a sentence that lists the names there are. The entries must outlive what it returns.
+Result<const DispatcherEntry*> find_dispatcher(
+    std::string_view name, const std::vector<DispatcherEntry>& among = dispatcher_registry());
 
 }  // namespace tutti
 
