@@ -40,7 +40,7 @@ const std::vector<Room> kRooms = {
     {"calibrate", {"search"}},
     {"train", {"calibrate"}},
     {"serve", {"policy", "runtime", "belief"}},
-    {"report", {"plan", "trace"}},
+    {"report", {"plan", "trace", "belief"}},
 };
 
 using Allowed = std::map<std::string, std::set<std::string>>;

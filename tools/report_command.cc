@@ -1,5 +1,5 @@
-// tutti report: one self-contained HTML page from plans, traces, comparisons, validations and
-// training logs.
+// tutti report: one self-contained HTML page from plans, traces, comparisons, validations,
+// training logs and beliefs about machines.
 
 #include <fmt/format.h>
 
@@ -10,9 +10,11 @@
 #include <string_view>
 
 #include "tools/answer.h"
+#include "tools/belief_source.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tutti/base/output.h"
+#include "tutti/base/tensor_file.h"
 #include "tutti/plan/file.h"
 #include "tutti/report/page.h"
 #include "tutti/trace/file.h"
@@ -24,9 +26,11 @@ struct ReportArguments {
   ProblemInputs inputs;
   std::vector<std::string> files;
   std::string output = "report.html";
+  std::string belief;  // empty: none is shown
+  bool machine_given = false;
 };
 
-enum class What { graph, plan, trace, comparison, validation, training_log };
+enum class What { graph, plan, trace, comparison, validation, training_log, model };
 
 // The text that the first "format" of a JSON text has, or nothing.
 std::string_view format_of(std::string_view start) {
@@ -38,8 +42,14 @@ std::string_view format_of(std::string_view start) {
   return start.substr(quote + 1, start.find('"', quote + 1) - quote - 1);
 }
 
+// A safetensors file: eight bytes that say how long the JSON is which follows them.
+bool looks_like_model(std::string_view start) {
+  return start.size() > 9 && start[8] == '{' && start[6] == 0 && start[7] == 0;
+}
+
 // What no other format claims is taken for a graph, whose readers know many formats and say so.
 What recognise(std::string_view start) {
+  if (looks_like_model(start)) return What::model;
   const std::string_view format = format_of(start);
   if (format == "tutti-plan") return What::plan;
   if (format == "tutti-trace") return What::trace;
@@ -70,20 +80,28 @@ Result<Input> open_input(const std::string& path) {
 Result<std::vector<Input>> open_inputs(const std::vector<std::string>& files) {
   std::vector<Input> inputs;
   const Source* graph = nullptr;
+  const Source* model = nullptr;
   for (const std::string& file : files) {
     Result<Input> input = open_input(file);
     if (!input) return input.error();
     inputs.push_back(std::move(*input));
   }
   for (const Input& input : inputs) {
-    if (input.what != What::graph) continue;
-    if (graph != nullptr) {
+    if (input.what == What::graph && graph != nullptr) {
       return invalid_input(
-          fmt::format("{} is neither a plan, a trace, a comparison, a validation nor a training "
-                      "log, and {} is taken for the graph already; a report is about one graph",
+          fmt::format("{} is neither a plan, a trace, a comparison, a validation, a training log "
+                      "nor a model, and {} is taken for the graph already; a report is about one "
+                      "graph",
                       input.source.name(), graph->name()));
     }
-    graph = &input.source;
+    if (input.what == What::model && model != nullptr) {
+      return invalid_input(
+          fmt::format("{} and {} are both models; a belief has the constants of "
+                      "one",
+                      model->name(), input.source.name()));
+    }
+    if (input.what == What::graph) graph = &input.source;
+    if (input.what == What::model) model = &input.source;
   }
   return inputs;
 }
@@ -118,7 +136,7 @@ std::optional<Duration> single_device(const Problem& problem,
 Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page) {
   page.problem = problem;
   for (Input& input : inputs) {
-    if (input.what == What::graph) continue;
+    if (input.what == What::graph || input.what == What::model) continue;
     if (input.what == What::comparison) {
       Result<Comparison> comparison = read_comparison(input.source);
       if (!comparison) return comparison.error();
@@ -147,13 +165,39 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
     page.runs.push_back(std::move(*run));
   }
   if (page.runs.empty() && page.comparisons.empty() && page.training.empty() &&
-      page.validations.empty()) {
+      page.validations.empty() && page.beliefs.empty()) {
     return invalid_input(
-        "a report needs at least one plan, trace, comparison, validation or training log");
+        "a report needs at least one plan, trace, comparison, validation or training log, or "
+        "--belief");
   }
   if (problem == nullptr) return {};
   page.bounds = lower_bounds(*problem);
   page.single_device = single_device(*problem, page.runs);
+  return {};
+}
+
+Result<void> add_belief(const ReportArguments& arguments, std::vector<Input>& inputs, Page& page) {
+  const auto model = std::find_if(inputs.begin(), inputs.end(),
+                                  [](const Input& input) { return input.what == What::model; });
+  if (arguments.belief.empty()) {
+    if (model == inputs.end()) return {};
+    return invalid_input(fmt::format(
+        "{} is a model, of which the belief can be shown; say which by --belief prior, host or sim",
+        model->source.name()));
+  }
+  BeliefQuestion question{.told = arguments.belief, .costs = arguments.inputs.costs};
+  if (arguments.machine_given) question.machine = arguments.inputs.machine;
+  std::optional<TensorFile> file;
+  if (model != inputs.end()) {
+    Result<TensorFile> read = read_tensors(model->source);
+    if (!read) return read.error();
+    file = std::move(*read);
+    question.model = &*file;
+    question.model_name = model->source.name();
+  }
+  Result<ReportedBelief> belief = find_belief(question);
+  if (!belief) return belief.error();
+  page.beliefs.push_back(std::move(*belief));
   return {};
 }
 
@@ -183,6 +227,7 @@ int run_report(const ReportArguments& arguments) {
     loaded = std::move(*problem);
   }
   Page page;
+  if (auto added = add_belief(arguments, *inputs, page); !added) return report(added.error());
   if (auto filled = fill(*inputs, loaded ? loaded->problem.get() : nullptr, page); !filled) {
     return report(filled.error());
   }
@@ -193,10 +238,11 @@ int run_report(const ReportArguments& arguments) {
   if (Result<void> written = output->commit(); !written) return report(written.error());
   if (arguments.output != "-") {
     fmt::print(
-        "report written to {} (runs: {}, comparisons: {}, training logs: {}{}); open it in a "
+        "report written to {} (runs: {}, comparisons: {}, training logs: {}{}{}); open it in a "
         "browser\n",
         arguments.output, page.runs.size(), page.comparisons.size(), page.training.size(),
-        page.validations.empty() ? "" : fmt::format(", validations: {}", page.validations.size()));
+        page.validations.empty() ? "" : fmt::format(", validations: {}", page.validations.size()),
+        page.beliefs.empty() ? "" : fmt::format(", beliefs: {}", page.beliefs.size()));
   }
   return 0;
 }
@@ -205,25 +251,34 @@ int run_report(const ReportArguments& arguments) {
 
 void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "report", "Write one HTML page to look at, from plans, traces, comparisons and training");
+      "report",
+      "Write one HTML page to look at, from plans, traces, comparisons, training and beliefs");
   command->footer(
       "Example: tutti compare graph.json --machine p100-4 --json > compare.json\n"
       "         tutti simulate graph.json --machine p100-4 --trace trace.json\n"
-      "         tutti report graph.json trace.json compare.json --machine p100-4 -o report.html");
+      "         tutti report graph.json trace.json compare.json --machine p100-4 -o report.html\n"
+      "         tutti report --belief sim -o belief.html");
   auto arguments = std::make_shared<ReportArguments>();
-  command
-      ->add_option(
-          "files", arguments->files,
-          "Plans, traces, comparisons (tutti compare --json), validations (tutti validate -o), "
-          "training logs or the folders they are in, and the graph that plans and traces are of; "
-          "each is recognised by "
-          "its content; - is standard input")
-      ->required();
+  command->add_option(
+      "files", arguments->files,
+      "Plans, traces, comparisons (tutti compare --json), validations (tutti validate -o), "
+      "training logs or the folders they are in, the graph that plans and traces are of, and a "
+      "model of tutti train symphony for --belief; each is recognised by its content; - is "
+      "standard input");
   arguments->inputs.add_rest_to(*command);
   arguments->inputs.add_noise_to(*command);
+  command
+      ->add_option("--belief", arguments->belief,
+                   "Draw the Bayesian network of --machine with what it believes; prior: before "
+                   "anything is read; host: from this host's counters; sim: while simulated jobs "
+                   "run, beside the truth, by default on the machine of tutti cluster")
+      ->check(CLI::IsMember({"prior", "host", "sim"}));
   command->add_option("-o,--output", arguments->output, "Where to write it; - is standard output")
       ->capture_default_str();
-  command->callback([arguments, &exit_code] { exit_code = run_report(*arguments); });
+  command->callback([arguments, command, &exit_code] {
+    arguments->machine_given = command->get_option("--machine")->count() > 0;
+    exit_code = run_report(*arguments);
+  });
 }
 
 }  // namespace tutti

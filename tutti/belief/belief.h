@@ -43,6 +43,7 @@ class Belief {
  public:
   Belief(const Machine& machine, std::span<const Counter> counters);
 
+  const MachineNetwork& built() const { return built_; }
   const Network& network() const { return built_.network; }
   const std::vector<Believed>& resources() const { return built_.resources; }
   // How many of the variables are told by counters, present or not.

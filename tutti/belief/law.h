@@ -8,6 +8,7 @@
 #define TUTTI_BELIEF_LAW_H_
 
 #include <span>
+#include <string_view>
 
 #include "tutti/base/check.h"
 #include "tutti/base/random.h"
@@ -29,6 +30,9 @@ struct Family {
 class Law {
  public:
   virtual ~Law() = default;
+
+  // For people: what a variable is, by its parents and, in their order, its constants.
+  virtual std::string_view formula() const = 0;
 
   // Draws x[i] for each sample.
   virtual void draw(const Family& family, Rng& rng, double* x) const = 0;

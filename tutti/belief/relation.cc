@@ -32,6 +32,10 @@ class SaturatingLoad final : public Relation {
     }
   }
 
+  std::string_view formula() const override {
+    return "min(1, sum of parents, in its units, / capacity) + noise";
+  }
+
   void mean(const Family& family, double* out) const override {
     load(family, out);
     for (int i = 0; i < family.count; ++i) out[i] = saturate(out[i]);
@@ -81,6 +85,8 @@ class SaturatingLoad final : public Relation {
 
 class SaturatingMixture final : public Relation {
  public:
+  std::string_view formula() const override { return "min(1, sum of weight * parent) + noise"; }
+
   void mean(const Family& family, double* out) const override {
     mix(family, out);
     for (int i = 0; i < family.count; ++i) out[i] = saturate(out[i]);
@@ -115,6 +121,10 @@ class SaturatingMixture final : public Relation {
 
 class AnyOf final : public Relation {
  public:
+  std::string_view formula() const override {
+    return "1 - product of (1 - weight * parent) + noise";
+  }
+
   void mean(const Family& family, double* out) const override {
     std::fill(out, out + family.count, 1.0);
     for (size_t p = 0; p < family.parents.size(); ++p) times_idle(family, p, out);
@@ -157,6 +167,10 @@ class ShareAboveThreshold final : public Relation {
     TUTTI_CHECK(thresholds.size() >= 2 && thresholds[0] >= 1);
     for (const int threshold : thresholds) logs_.push_back(std::log(threshold));
     TUTTI_CHECK(std::is_sorted(logs_.begin(), logs_.end()));
+  }
+
+  std::string_view formula() const override {
+    return "share of time above the threshold / share above the first + noise";
   }
 
   void mean(const Family& family, double* out) const override {
@@ -213,6 +227,8 @@ constexpr double kLeastUse = 1e-3;
 
 class PowerOf final : public Relation {
  public:
+  std::string_view formula() const override { return "parent ^ power + noise"; }
+
   void mean(const Family& family, double* out) const override {
     const double power = family.constants[0];
     const double* use = family.parents[0];
@@ -238,6 +254,8 @@ class PowerOf final : public Relation {
 
 class MeanOf final : public Relation {
  public:
+  std::string_view formula() const override { return "mean of parents + noise"; }
+
   void mean(const Family& family, double* out) const override {
     std::fill(out, out + family.count, 0.0);
     const double part = 1.0 / static_cast<double>(family.parents.size());

@@ -22,6 +22,8 @@ class TableLaw final : public Law {
   TableLaw(int states, std::vector<int> parent_states)
       : states_(states), parent_states_(std::move(parent_states)) {}
 
+  std::string_view formula() const override { return "a table"; }
+
   int rows() const {
     int rows = 1;
     for (const int states : parent_states_) rows *= states;

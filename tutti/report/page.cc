@@ -363,6 +363,8 @@ std::string page_data(const Page& page) {
   for (const TrainingLog& log : page.training) write_training_log(log, json);
   json.close_list().key("validations").open_list();
   for (const ReportedValidation& one : page.validations) write_validation(one, json);
+  json.close_list().key("beliefs").open_list();
+  for (const ReportedBelief& belief : page.beliefs) write_belief(belief, json);
   json.close_list().close_object();
   return without_tags(json.text());
 }

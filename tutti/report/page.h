@@ -1,6 +1,6 @@
 // The report: one HTML page that needs nothing else, made from runs of one problem, from
-// comparisons, validations of the simulator and the logs of training runs. This room turns values
-// into the page; web/ holds how it looks and behaves.
+// comparisons, validations of the simulator, the logs of training runs and beliefs about machines.
+// This room turns values into the page; web/ holds how it looks and behaves.
 
 #ifndef TUTTI_REPORT_PAGE_H_
 #define TUTTI_REPORT_PAGE_H_
@@ -13,6 +13,7 @@
 #include "tutti/plan/bound.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
+#include "tutti/report/belief_view.h"
 #include "tutti/report/comparison.h"
 #include "tutti/report/training_log.h"
 #include "tutti/report/validation.h"
@@ -42,6 +43,7 @@ struct Page {
   std::vector<Comparison> comparisons{};
   std::vector<TrainingLog> training{};
   std::vector<ReportedValidation> validations{};
+  std::vector<ReportedBelief> beliefs{};
 };
 
 // What the page's script reads: JSON without any "<".

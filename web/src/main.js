@@ -1,7 +1,8 @@
-// Puts the page together: answer, comparisons, validations, training, runs. All state that parts share is the View (which
+// Puts the page together: answer, comparisons, validations, beliefs, training, runs. All state that parts share is the View (which
 // time is in sight), the Selection and the Theme.
 
 import * as format from './format.js';
+import {BeliefPanel} from './belief.js';
 import {Colours} from './colours.js';
 import {Details} from './details.js';
 import {RunPanel} from './run.js';
@@ -74,14 +75,17 @@ function showTitle(report) {
   const [first] = report.comparisons;
   const graph = report.title?.graph ?? first?.graph ?? '';
   const machine = report.title?.machine ?? first?.machine ?? '';
-  byId('title').textContent = graph ? `${graph} on ${machine}` : 'tutti report';
-  document.title = graph ? `${graph} on ${machine} – tutti report` : 'tutti report';
+  const [belief] = report.beliefs;
+  const title = graph ? `${graph} on ${machine}` : belief ? belief.machine : '';
+  byId('title').textContent = title || 'tutti report';
+  document.title = title ? `${title} – tutti report` : 'tutti report';
   const parts = [];
   if (report.graph) parts.push(`${format.count(report.graph.size)} ops, ${format.count(report.devices.length)} devices`);
   if (report.runs.length > 0) parts.push(`${report.runs.length} ${report.runs.length === 1 ? 'run' : 'runs'}`);
   if (report.comparisons.length > 0) parts.push(`${report.comparisons.length} ${report.comparisons.length === 1 ? 'comparison' : 'comparisons'}`);
   if (report.training.length > 0) parts.push(`${report.training.length} training ${report.training.length === 1 ? 'run' : 'runs'}`);
   if (report.validations.length > 0) parts.push(`${report.validations.length} ${report.validations.length === 1 ? 'validation' : 'validations'}`);
+  if (report.beliefs.length > 0) parts.push(`${report.beliefs.length} ${report.beliefs.length === 1 ? 'belief' : 'beliefs'}`);
   byId('subtitle').textContent = parts.join(', ');
 }
 
@@ -215,6 +219,9 @@ function main() {
   const drawCharts = () => sections.forEach(({draw}) => draw());
   drawCharts();
   window.addEventListener('resize', drawCharts);
+  const beliefs = report.beliefs.map((belief) => new BeliefPanel(belief));
+  byId('beliefs').append(...beliefs.map(({section}) => section));
+  window.tuttiReport.beliefs = beliefs;
   if (report.training.length > 0) showTraining(report, theme);
   if (report.runs.length > 0) showRuns(report, theme);
   window.tuttiReport.loadMs = performance.now() - begin;

@@ -12,6 +12,7 @@ import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {Browser, findChromium} from './browser.mjs';
+import {beliefOverTime, beliefs} from './belief_pages.mjs';
 
 const program = resolve(process.argv[2]); // it runs in another folder
 const screenshots = process.argv[3];
@@ -522,6 +523,8 @@ try {
   await hostileNames(browser);
   await comparisonAlone(browser);
   await validationAlone(browser);
+  await beliefs(browser, {tutti, write, open, keep, expectQuiet});
+  await beliefOverTime(browser, {tutti, open, keep, expectQuiet});
   await planWithoutTimeline(browser);
   await trainingRun(browser);
   await trainingRuns(browser);
