@@ -4,8 +4,12 @@
 #include <string>
 
 #include "test/support/cli.h"
+#include "tutti/belief/belief.h"
+#include "tutti/belief/constants_file.h"
+#include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/residual_network.h"
+#include "tutti/runtime/cluster/options.h"
 
 namespace tutti {
 namespace {
@@ -270,6 +274,43 @@ TEST_F(Commands, ReportTakesATrainingRunByItsFolderOrLog) {
   const Ran cut = run({"report", write("cut.jsonl", R"({"upd)"), "-o", path("report.html")});
   EXPECT_EQ(cut.exit_code, 2);
   expect_one_sentence(cut, "cut.jsonl: holds no whole update");
+}
+
+// The constants of a network with the counters that --belief prior takes, one of them learnt.
+std::string learnt_constants(const std::string& preset) {
+  const Machine machine = load_machine(preset).value();
+  const Belief belief(machine, usual_counters(machine));
+  std::vector<double> constants = belief.network().start();
+  constants[0] = raw_value(belief.network().constants()[0].range, 0.8125);
+  TensorFile file;
+  store_constants(belief.network(), constants, file);
+  return tensors_to_bytes(file);
+}
+
+TEST_F(Commands, ReportDrawsTheBeliefAboutAMachine) {
+  const std::string page = path("belief.html");
+  const Ran prior = run({"report", "--belief", "prior", "-m", "p100-4", "-o", page});
+  if (prior.err.find("built without its page") != std::string::npos) GTEST_SKIP() << prior.err;
+  ASSERT_EQ(prior.exit_code, 0) << prior.err;
+  EXPECT_NE(prior.out.find("beliefs: 1"), std::string::npos) << prior.out;
+  EXPECT_EQ(read_text(page).find("0.8125"), std::string::npos);
+  const std::string model = write("model.safetensors", learnt_constants("p100-4"));
+  const Ran learnt = run({"report", model, "--belief", "prior", "-m", "p100-4", "-o", page});
+  ASSERT_EQ(learnt.exit_code, 0) << learnt.err;
+  EXPECT_NE(read_text(page).find("0.8125"), std::string::npos);
+  EXPECT_EQ(run({"report", "--belief", "host", "-o", page}).exit_code, 0);
+  const Ran other = run({"report", model, "--belief", "prior", "-m", "uniform-2", "-o", page});
+  EXPECT_EQ(other.exit_code, 2);
+  expect_one_sentence(other, "model.safetensors");
+  const Ran alone = run({"report", model, "-o", page});
+  EXPECT_EQ(alone.exit_code, 2);
+  expect_one_sentence(alone, "--belief");
+}
+
+TEST_F(Commands, ClusterTakesJobsThatAutoPlanned) {
+  const Ran ran = run({"cluster", "align-3", "--jobs", "3", "--policy", "planned_auto", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_GE(number_of(ran.out, "mean_slowdown"), 1);
 }
 
 TEST_F(Commands, CalibrateLearnsCostsFromTracesAndPlanTellsTheirValidation) {

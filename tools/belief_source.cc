@@ -19,7 +19,7 @@
 namespace tutti {
 namespace {
 
-constexpr int kSamples = 1024;  // nobody waits for a page as for a decision
+constexpr int kSamples = 1 << 13;  // nobody waits for a page as for a decision
 constexpr size_t kMostMoments = 60;
 constexpr int kJobs = 30;
 constexpr double kLoad = 0.6;

@@ -33,7 +33,7 @@ class SaturatingLoad final : public Relation {
   }
 
   std::string_view formula() const override {
-    return "min(1, sum of parents, in its units, / capacity) + noise";
+    return "min(1, sum of what parents carry / capacity) + noise";
   }
 
   void mean(const Family& family, double* out) const override {

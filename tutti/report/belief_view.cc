@@ -159,7 +159,12 @@ ReportedBelief view_of(const Machine& machine, std::span<const Counter> counters
 }
 
 ReportedBelief::Moment moment_of(const Network& network, const Inferred& inferred, Duration time) {
-  ReportedBelief::Moment moment{.time = time, .mean = {}, .spread = {}, .truth = {}};
+  ReportedBelief::Moment moment{.time = time,
+                                .samples = inferred.samples.count(),
+                                .effective = inferred.samples.effective(),
+                                .mean = {},
+                                .spread = {},
+                                .truth = {}};
   for (const VariableId id : network.variables()) {
     moment.mean.push_back(inferred.samples.mean(id));
     moment.spread.push_back(inferred.samples.spread(id));
@@ -192,7 +197,9 @@ void write_belief(const ReportedBelief& belief, JsonWriter& json) {
   }
   json.close_list().key("moments").open_list();
   for (const ReportedBelief::Moment& moment : belief.moments) {
-    json.open_object().field("time_ns", moment.time);
+    json.open_object().field("time_ns", moment.time).field("samples", moment.samples);
+    json.key("effective");
+    write_figure(moment.effective, json);
     write_figures("mean", moment.mean, json);
     write_figures("spread", moment.spread, json);
     write_figures("truth", moment.truth, json);

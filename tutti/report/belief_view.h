@@ -45,6 +45,8 @@ struct ReportedBelief {
   };
   struct Moment {
     Duration time{0};
+    int64_t samples = 0;
+    double effective = 0;      // how many equally likely samples say as much
     std::vector<double> mean;  // by variable
     std::vector<double> spread;
     std::vector<std::optional<double>> truth;  // by variable; empty: nobody knows it

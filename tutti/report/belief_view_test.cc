@@ -144,6 +144,8 @@ TEST(BeliefView, IsOnThePageWithItsMomentsAndTheTruth) {
   EXPECT_EQ(shown.find("model")->text, "</script>");
   const Document& moment = shown.find("moments")->items.at(0);
   EXPECT_EQ(moment.find("time_ns")->integer, 7);
+  EXPECT_EQ(moment.find("samples")->integer, 64);
+  EXPECT_NEAR(moment.find("effective")->number, 64, 1e-6);  // nothing was observed below the roots
   const size_t size = made.view.variables.size();
   ASSERT_EQ(moment.find("mean")->items.size(), size);
   ASSERT_EQ(shown.find("variables")->items.size(), size);

@@ -3,14 +3,14 @@
 // is pointed at or chosen shows what it hangs on.
 
 import {element, svg, table} from './dom.js';
-import {layOut, node, shortName} from './belief_layout.js';
+import {layOut, mostBeside, node, shortName} from './belief_layout.js';
 import {compact, count, time} from './format.js';
 
 const roles = {measured: 'counted', launched: 'known: asked for by what was just launched', observed: 'counted, as evidence',
   hidden: 'hidden'};
 const kindOf = (variable) => (variable.role === 'measured' && variable.counter === '' ? 'uncounted' : variable.role);
 
-const share = (number) => number.toFixed(2);
+const share = (number) => (Math.abs(number) < 0.005 ? 0 : number).toFixed(2);
 
 export class BeliefPanel {
   constructor(belief) {
@@ -26,7 +26,7 @@ export class BeliefPanel {
     this.list.addEventListener('toggle', () => this.fillTable());
     this.section = element('div', {class: 'belief'}, element('h2', {}, `Belief about ${belief.machine}`),
       element('p', {class: 'quiet'}, this.summary()), this.toolbar(), this.legend(),
-      element('div', {class: 'stage'}, this.frame, this.details), this.list);
+      this.frame, this.details, this.list);
     this.draw();
   }
 
@@ -35,8 +35,10 @@ export class BeliefPanel {
     const counted = variables.filter((variable) => variable.counter !== '').length;
     const edges = variables.reduce((sum, variable) => sum + variable.parents.length, 0);
     const from = model ? `learnt, from ${model}` : 'as learning starts';
+    const [first] = this.belief.moments;
+    const samples = first ? ` Means and spreads are from ${count(first.samples)} samples.` : '';
     return `${count(variables.length)} variables, ${count(counted)} of them counted; ${count(edges)} edges; ` +
-      `${count(constants.length)} constants, ${from}. It was told ${told}.`;
+      `${count(constants.length)} constants, ${from}. It was told ${told}.${samples}`;
   }
 
   toolbar() {
@@ -60,8 +62,8 @@ export class BeliefPanel {
     const entry = (kind, text) => element('span', {}, svg('svg', {width: 26, height: 13, 'aria-hidden': 'true'},
       svg('g', {class: `variable ${kind}`}, svg('rect', {class: 'shape', x: 1, y: 1, width: 24, height: 11, rx: kind === 'hidden' ? 6 : 2}))), text);
     const kinds = new Set(this.belief.variables.map(kindOf));
-    const words = {measured: 'counted', uncounted: 'could be counted, but is not', launched: 'what was just launched',
-      observed: 'counted as evidence below what it tells about', hidden: 'hidden: bar and whisker are mean and spread'};
+    const words = {measured: 'counted', uncounted: 'not counted here', launched: 'just launched',
+      observed: 'counted, as evidence', hidden: 'hidden; bar: mean, whisker: spread'};
     const entries = Object.entries(words).filter(([kind]) => kinds.has(kind)).map(([kind, text]) => entry(kind, text));
     if (this.knowsTruth()) {
       entries.push(element('span', {}, svg('svg', {width: 14, height: 13, 'aria-hidden': 'true'},
@@ -88,8 +90,9 @@ export class BeliefPanel {
 
   showMoment() {
     if (!this.clock) return;
-    const text = `${this.moment + 1} of ${this.belief.moments.length}, ${time(this.now().time_ns)} after the first job`;
+    const text = `${this.moment + 1} of ${this.belief.moments.length}, ${time(this.now().time_ns)} after the first job; samples that count: ${compact(Math.round(this.now().effective))}`;
     this.clock.textContent = text;
+    this.slider.value = this.moment;
     this.slider.setAttribute('aria-valuetext', text);
   }
 
@@ -109,7 +112,8 @@ export class BeliefPanel {
     this.belief.variables.forEach((_, i) => {
       if (places[i]) variables.append(this.drawVariable(i));
     });
-    const picture = svg('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'group',
+    // Shrinks with the page, as far as it stays readable.
+    const picture = svg('svg', {style: `width: 100%; max-width: ${width}px; min-width: ${0.7 * width}px`, viewBox: `0 0 ${width} ${height}`, role: 'group',
       'aria-label': `Bayesian network of ${this.belief.machine}: the table below says the same`,
       onkeydown: (event) => this.followKey(event)}, plates.map((plate) => this.drawPlate(plate)), edges, variables);
     this.frame.replaceChildren(picture);
@@ -125,7 +129,7 @@ export class BeliefPanel {
     return svg('g', {class: 'plate'}, svg('rect', {x, y, width, height, rx: 6}),
       svg('text', {class: 'heading', x: x + 10, y: y + 15}, heading),
       plate.shown.map((box) => [svg('rect', {class: 'box', x: box.x, y: box.y, width: box.width, height: box.height, rx: 4}),
-        plate.side > 0 ? svg('text', {x: box.x + 6, y: box.y + box.height / 2 + 4}, cut(lastPart(box.name), 8), svg('title', {}, box.name))
+        plate.side > 0 ? svg('text', {x: box.x + 6, y: box.y + box.height / 2 + 4}, cut(box.label, mostBeside), svg('title', {}, box.name))
           : svg('text', {x: box.x + 6, y: box.y + 11}, cut(box.name, Math.floor(box.width / 6.2)), svg('title', {}, box.name))]),
       more > 0 ? svg('text', {x: x + 10, y: y + height - 8}, `and ${count(more)} more alike`) : []);
   }
@@ -149,12 +153,12 @@ export class BeliefPanel {
     const bar = svg('rect', {class: 'mean', x: 2, y: node.height - 5, width: 0, height: 3});
     const whisker = svg('path', {class: 'whisker'});
     const truth = svg('path', {class: 'truth'});
-    const value = svg('text', {class: 'value', x: node.width - 7, y: 13, 'text-anchor': 'end'});
+    const value = svg('text', {class: 'value', x: node.width - 7, y: 13.5, 'text-anchor': 'end'});
     const made = svg('g', {class: `variable ${kind}${variable.believed ? ' believed' : ''}`, transform: `translate(${x},${y})`,
       role: 'button', tabindex: -1, onclick: () => this.choose(i), onfocus: () => this.choose(i),
       onpointerenter: () => this.emphasise(i), onpointerleave: () => this.emphasise(this.chosen)},
     svg('rect', {class: 'shape', width: node.width, height: node.height, rx: radius}), bar, whisker, truth,
-    svg('text', {class: 'name', x: 8, y: 13}, cut(shortName(variable.name), 9)), value);
+    svg('text', {class: 'name', x: 7, y: 13.5}, cut(shortName(variable.name), 8)), value);
     this.nodes.set(i, {made, bar, whisker, truth, value});
     this.paintValue(i);
     return made;
@@ -252,10 +256,10 @@ export class BeliefPanel {
     const links = (name, className, list) => list.length === 0 ? [] : [element('h4', {class: className}, `${name} (${list.length})`),
       element('ul', {}, list.map((other) => element('li', {}, element('button', {type: 'button', onclick: () => this.goToVariable(other)},
         `${this.belief.variables[other].name}${this.valueWords(other).replace(', ', ': ')}`))))];
-    this.details.replaceChildren(element('h3', {}, variable.name),
-      element('dl', {}, facts.map(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
-      this.history(i), this.constantTable(variable),
-      links('Parents', 'producers', variable.parents), links('Children', 'consumers', this.children[i]));
+    const parts = [[element('h3', {}, variable.name), element('dl', {}, facts.map(([name, text]) => [element('dt', {}, name), element('dd', {}, text)]))],
+      this.history(i), this.constantTable(variable), links('Parents', 'producers', variable.parents),
+      links('Children', 'consumers', this.children[i])];
+    this.details.replaceChildren(...parts.filter((part) => !Array.isArray(part) || part.length > 0).map((part) => element('div', {}, part)));
   }
 
   constantTable(variable) {
@@ -309,5 +313,4 @@ export class BeliefPanel {
   }
 }
 
-const lastPart = (name) => name.slice(name.lastIndexOf('.') + 1);
 const cut = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);

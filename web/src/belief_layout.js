@@ -5,13 +5,25 @@
 const titles = {link: 'Links', switch: 'Switches', root: 'Root complexes', interconnect: 'Interconnect', memory: 'Memories',
   core: 'Cores', device: 'Devices', launch: 'Launched'};
 
-export const node = {width: 92, height: 20};
-const gap = {column: 14, row: 4, box: 6, plates: 22, between: 46};
+export const node = {width: 92, height: 21};
+const gap = {column: 11, row: 4, box: 6, plates: 22, between: 36};
 const padding = {box: 6, title: 15, plate: 8, heading: 22};
+export const mostBeside = 12; // letters
 const foldAbove = 32;
 const shownOfFolded = 8;
 
-export const shortName = (name) => name.split('[')[0];
+// What stands on a node, whose plate and box say the rest.
+export function shortName(name) {
+  const [what] = name.split('[');
+  const threshold = /^outstanding(\d+)$/.exec(what);
+  return threshold ? `≥${threshold[1]} open` : what;
+}
+
+// "core3", or "cpu1.core3" where there are several CPUs.
+function namesBeside(boxes) {
+  const owners = new Set(boxes.map((box) => box.name.slice(0, box.name.lastIndexOf('.'))));
+  for (const box of boxes) box.label = owners.size > 1 ? box.name : box.name.slice(box.name.lastIndexOf('.') + 1);
+}
 
 // The longest way to each of `count` things, over pairs [from, to] without cycles.
 function depths(count, pairs) {
@@ -58,7 +70,7 @@ function makePlates(belief) {
   return [...plates.values()];
 }
 
-// Plates that nothing leads to stand just before the first that they lead to.
+// Plates that nothing leads to stand just before the first that they lead to; those without any edge to others, last.
 function setColumns(belief, plates) {
   const plateOf = new Map(plates.flatMap((plate, p) => plate.boxes.flatMap((box) => box.members.map((variable) => [variable, p]))));
   const pairs = belief.variables.flatMap((variable, i) => variable.parents.map((parent) => [plateOf.get(parent), plateOf.get(i)]))
@@ -67,7 +79,7 @@ function setColumns(belief, plates) {
   plates.forEach((plate, p) => {
     const after = pairs.filter(([from]) => from === p).map(([, to]) => depth[to]);
     const isFirst = !pairs.some(([, to]) => to === p);
-    plate.column = isFirst && after.length > 0 ? Math.min(...after) - 1 : depth[p];
+    plate.column = !isFirst ? depth[p] : after.length > 0 ? Math.min(...after) - 1 : Math.max(...depth);
   });
 }
 
@@ -77,7 +89,8 @@ function measure(plate, fold) {
   plate.more = plate.boxes.length - plate.shown.length;
   const columns = Math.max(...plate.shown.map((box) => box.columns));
   const isPlain = plate.sort === 'core'; // many, small and alike: named beside, not above
-  plate.side = isPlain ? 58 : 0;
+  if (isPlain) namesBeside(plate.boxes);
+  plate.side = isPlain ? 10 + 6 * Math.min(mostBeside, Math.max(...plate.shown.map((box) => box.label.length))) : 0;
   plate.width = columns * node.width + (columns - 1) * gap.column + 2 * padding.box + 2 * padding.plate + plate.side;
   let y = padding.heading;
   for (const box of plate.shown) {

@@ -1,6 +1,7 @@
 // Pages with a belief, used as a person would: part of page_test.mjs, whose helpers are passed in.
 
 import assert from 'node:assert/strict';
+import {node} from '../src/belief_layout.js';
 
 // Sixteen cores, two GPUs behind a switch, an FPGA at the root complex.
 function sixteenCores(cores = 16) {
@@ -26,8 +27,8 @@ async function checkDrawing(page) {
   const places = drawn.places.filter(Boolean);
   assert.equal(drawn.nodes, places.length);
   places.forEach((a, i) => {
-    assert.ok(a.x >= 0 && a.y >= 0 && a.x + 92 <= drawn.width && a.y + 20 <= drawn.height);
-    for (const b of places.slice(0, i)) assert.ok(Math.abs(a.x - b.x) >= 92 || Math.abs(a.y - b.y) >= 20, 'two lie on each other');
+    assert.ok(a.x >= 0 && a.y >= 0 && a.x + node.width <= drawn.width && a.y + node.height <= drawn.height);
+    for (const b of places.slice(0, i)) assert.ok(Math.abs(a.x - b.x) >= node.width || Math.abs(a.y - b.y) >= node.height, 'two lie on each other');
   });
   for (const [from, to] of drawn.edges) {
     const [a, b] = [drawn.places[from], drawn.places[to]];

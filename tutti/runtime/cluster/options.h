@@ -43,7 +43,7 @@ struct ClusterOptions {
   std::vector<Counter> counters{};
   int readings = 8;
   double reading_error = 0.05;  // standard deviation of one, as a share of what the machine states
-  bool record = false;  // keep spans, so that traces can be asked for
+  bool record = false;          // keep spans, so that traces can be asked for
 };
 
 // What a processor commonly counts: each core and accelerator busy, traffic of and waiting for each
