@@ -356,9 +356,10 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
       .add_option("--decisions-per-look", arguments.models.decisions_per_look,
                   "Of Symphony: decisions that go by one look at the counters; more is quicker (1)")
       ->check(CLI::Range(1, 100'000));
-  command.add_option("--quick", arguments.quick,
-                     "For real: who goes on where Symphony's decisions let devices wait for a quarter "
-                     "of the time that they work, or more; none: nobody (graphene)");
+  command.add_option(
+      "--quick", arguments.quick,
+      "For real: who goes on where Symphony's decisions let devices wait for a quarter "
+      "of the time that they work, or more; none: nobody (graphene)");
   auto* adapt = command.add_option(
       "--adapt", arguments.real.adapt,
       "For real: fit the belief of this Symphony model to what counters say in these runs");
