@@ -41,6 +41,7 @@ class Faults : public ::testing::TestWithParam<bool> {
   ~Faults() override {
     runtime_.reset();
     EXPECT_EQ(trouble_.blocks, 0) << "blocks that were not given back";
+    EXPECT_EQ(trouble_.strange, 0) << "blocks that were given back to another memory";
   }
 
   OpCode code() {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tutti/base/check.h"
 #include "tutti/runtime/local/run.h"
@@ -150,11 +151,13 @@ void Run::move(Copier& copier, int32_t index) {
   const Result<void> done = copier.copy(to, from, bytes);
   if (transfer.staging != nullptr) pool(transfer.at).release(transfer.staging, bytes);
   transfer.staging = stop == copy.memory ? nullptr : to;
+  // Also of a hop that failed: its block is there, and is given back there.
+  const MemoryId left = std::exchange(transfer.at, stop);
   if (!done) {
-    return crew_.fail(failed(fmt::format("value '{}' on its way from memory '{}' to '{}': {}",
-                                         problem_->graph.value_name(copy.value),
-                                         machine_.memory(transfer.at).name,
-                                         machine_.memory(stop).name, done.error().message)));
+    return crew_.fail(
+        failed(fmt::format("value '{}' on its way from memory '{}' to '{}': {}",
+                           problem_->graph.value_name(copy.value), machine_.memory(left).name,
+                           machine_.memory(stop).name, done.error().message)));
   }
   if (options_->trace) {
     const Duration begun(start);
@@ -167,7 +170,6 @@ void Run::move(Copier& copier, int32_t index) {
                              .start = begun,
                              .finish = ended});
   }
-  transfer.at = stop;
   ++transfer.hop;
   if (stop == copy.memory) return arrived(index);
   lanes_.send(stop, next_stop(index), index);

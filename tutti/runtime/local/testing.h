@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "test/support/world.h"
+#include "tutti/base/mutex.h"
 #include "tutti/runtime/local/cpu/cpu_hardware.h"
 #include "tutti/runtime/local/local.h"
 
@@ -135,6 +137,7 @@ struct Trouble {
   std::atomic<int64_t> copies_left{1LL << 60};
   std::atomic<bool> closed{false};  // devices cannot be entered
   std::atomic<int64_t> blocks{0};   // given and not taken back
+  std::atomic<int64_t> strange{0};  // given back to a store that had not given them
 
   void mend() {
     allocations_left = runs_left = copies_left = 1LL << 60;
@@ -166,15 +169,24 @@ class TroubledHardware : public Hardware {
     void* allocate(int64_t bytes) override {
       if (trouble_.allocations_left.fetch_sub(1) <= 0) return nullptr;
       trouble_.blocks.fetch_add(1);
-      return HostStore::allocate(bytes);
+      void* const block = HostStore::allocate(bytes);
+      const MutexLock lock(mutex_);
+      given_.insert(block);
+      return block;
     }
     void release(void* address, int64_t bytes) override {
       trouble_.blocks.fetch_sub(1);
+      {
+        const MutexLock lock(mutex_);
+        if (given_.erase(address) == 0) trouble_.strange.fetch_add(1);
+      }
       HostStore::release(address, bytes);
     }
 
    private:
     Trouble& trouble_;
+    Mutex mutex_;
+    std::set<void*> given_ GUARDED_BY(mutex_);
   };
   class TroubledSlot : public SlotRunner {
    public:
