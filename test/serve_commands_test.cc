@@ -181,6 +181,22 @@ TEST_F(ServeCommands, AModelOfSymphonyDecidesForTheClusterItWasMadeFor) {
   expect_one_sentence(refused, model);
 }
 
+TEST_F(ServeCommands, RealJobsShareTheMachineUnderADispatcher) {
+  const std::vector<std::string> words = {"--machine", "this-host:1x1", "--policy",
+                                          "heft",      "--parallel",    "3"};
+  serve(words);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(ask({"submit", "--make", kSmall, "--id", "j" + std::to_string(i)}).exit_code, 0);
+  }
+  EXPECT_EQ(end(SIGKILL), 128 + SIGKILL);
+  serve(words);
+  for (int i = 0; i < 6; ++i) {
+    const Ran ran = ask({"status", "j" + std::to_string(i), "--wait"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  }
+  EXPECT_EQ(end(SIGTERM), 0);
+}
+
 TEST_F(ServeCommands, ATokenIsAskedOfEverybody) {
   const std::string token = write("token", "0123456789abcdef0123\n");
   ASSERT_EQ(::chmod(token.c_str(), 0600), 0);
@@ -236,9 +252,11 @@ TEST_F(ServeCommands, ServeRefusesWhatItCannotDoInOneSentence) {
       {{"--token-file", token}, "a token is one line of 16"},
       {{"--token-file", path("none")}, "none"},
       {{"--policy", "nobody"}, "nobody"},
-      {{"--policy", "heft"}, "plans ahead"},
+      {{"--policy", "peft"}, "plans ahead"},
+      {{"--policy", "symphony"}, "symphony=FILE"},
+      {{"--policy", "fifo", "--quick", "graphene"}, "models of Symphony"},
       {{"--machine", "nowhere"}, "nowhere"},
-      {{"--parallel", "3"}, "--parallel is for --runtime sim"},
+      {{"--parallel", "3"}, "several at once need a dispatcher"},
       {{"--run-log", path("no/such/folder")}, "cannot be written"},
   };
   for (const auto& [more, sentence] : wrong) {

@@ -51,6 +51,10 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
 
 }  // namespace
 
+bool is_model(const std::string& name) {
+  return name.starts_with(kModel);
+}
+
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
                                                       const Cluster& cluster,
                                                       const std::vector<Counter>& counters,
@@ -63,7 +67,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
     for (const DispatcherEntry& entry : all_dispatchers()) add(entry);
   }
   for (const std::string& name : names) {
-    if (name.starts_with(kModel)) {
+    if (is_model(name)) {
       Result<NamedDispatcher> model = model_of(name, cluster, counters, options);
       if (!model) return model.error();
       found.push_back(std::move(*model));

@@ -25,6 +25,9 @@ struct DeciderOptions {
   std::string quick{};
 };
 
+// A model is told what counters say; others do not look at them.
+bool is_model(const std::string& name);
+
 // All but models if no names are given. Models are those of this cluster, which must outlive
 // them, with these counters. Fails (invalid_input) with a sentence.
 Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,

@@ -18,8 +18,11 @@
 #include "tools/server_options.h"
 #include "tutti/base/parallel.h"
 #include "tutti/machine/preset.h"
+#include "tutti/policy/registry.h"
+#include "tutti/search/dispatchers.h"
 #include "tutti/serve/api.h"
 #include "tutti/serve/cluster_runner.h"
+#include "tutti/serve/rounds_runner.h"
 
 namespace tutti {
 namespace {
@@ -30,6 +33,7 @@ struct ServeArguments {
   std::string runtime = "local";
   RunnerOptions runner;
   int parallel = 0;
+  std::string quick = "graphene";
   std::string listen = kDefaultListen;
   std::vector<std::string> names;
   std::string token_file;
@@ -76,6 +80,46 @@ struct Running {
   std::unique_ptr<Meter> meter;
 };
 
+// Here and not in a room: those know nothing of model files that a user names.
+MakeDispatcher dispatcher_called(const std::string& name, const DeciderOptions& options) {
+  return
+      [name, options](const Cluster& cluster,
+                      const std::vector<Counter>& counters) -> Result<std::unique_ptr<Dispatcher>> {
+        const auto found = find_dispatchers({name}, cluster, counters, options);
+        if (!found) return found.error();
+        return found->front().make();
+      };
+}
+
+// Whether a real server by that name runs jobs together. A name of both kinds, such as heft, is the
+// policy's if that can be asked during a run, and else the dispatcher's.
+Result<bool> is_for_many_jobs(const std::string& name) {
+  if (is_model(name) || name == "symphony") return true;
+  const Result<const PolicyEntry*> policy = find_policy(name);
+  if (policy && (*policy)->make_policy) return false;
+  if (find_any_dispatcher(name)) return true;
+  if (policy) return false;  // whoever opens it says why not
+  return invalid_input(
+      fmt::format("{}; tutti cluster --help lists dispatchers", policy.error().message));
+}
+
+// Several real jobs at once.
+Result<Running> make_rounds(const ServeArguments& arguments, const Machine& machine,
+                            RunnerOptions options, int places) {
+  RoundsOptions rounds{.places = places};
+  if (is_model(options.policy)) {
+    rounds.feed = read_host(machine, {.interval = std::chrono::milliseconds(10)});
+    rounds.counters = counters_for_real(machine, *rounds.feed);
+  }
+  const DeciderOptions decider{.quick = arguments.quick == "none" ? "" : arguments.quick};
+  const MakeDispatcher make = dispatcher_called(options.policy, decider);
+  auto runner = make_rounds_runner(machine, std::move(options), std::move(rounds), make);
+  if (!runner) return runner.error();
+  Result<std::unique_ptr<Meter>> meter = make_host_meter();
+  if (!meter) return meter.error();
+  return Running{std::move(*runner), std::move(*meter)};
+}
+
 Result<Running> make_running(const ServeArguments& arguments, const Machine& machine) {
   RunnerOptions options = arguments.runner;
   Result<CostSpec> costs = load_costs(arguments.costs);
@@ -86,15 +130,7 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   }
   const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
   if (arguments.runtime == "cluster") {
-    // Here and not there: rooms know nothing of model files that a user names.
-    const auto make =
-        [name = options.policy](
-            const Cluster& served,
-            const std::vector<Counter>& counters) -> Result<std::unique_ptr<Dispatcher>> {
-      const auto found = find_dispatchers({name}, served, counters, {});
-      if (!found) return found.error();
-      return found->front().make();
-    };
+    const MakeDispatcher make = dispatcher_called(options.policy, {});
     Result<ServedCluster> cluster = serve_cluster(machine, std::move(options), places, make);
     if (!cluster) return cluster.error();
     return Running{std::move(cluster->runner), std::move(cluster->meter)};
@@ -104,9 +140,14 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
     if (!runner) return runner.error();
     return Running{std::move(*runner), make_run_meter(machine)};
   }
+  const Result<bool> many = is_for_many_jobs(options.policy);
+  if (!many) return many.error();
+  if (*many) return make_rounds(arguments, machine, std::move(options), places);
   if (arguments.parallel > 1) {
-    return invalid_input(
-        "real runs go one after another; --parallel is for --runtime sim and cluster");
+    return invalid_input(fmt::format(
+        "real runs decided by {} go one after another; several at once need a dispatcher, such as "
+        "--policy graphene",
+        options.policy));
   }
   Result<std::unique_ptr<Runner>> runner = make_local_runner(machine, std::move(options));
   if (!runner) return runner.error();
@@ -257,6 +298,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("serve", "Take jobs over HTTP and run them");
   command->footer(
       "Example: tutti serve --state jobs --policy critical_path\n"
+      "         tutti serve --policy graphene --parallel 4\n"
       "         tutti serve --runtime cluster --machine p100-4 --policy graphene --parallel 8\n"
       "         tutti serve --listen 0.0.0.0:7171 --token-file token");
   auto arguments = std::make_shared<ServeArguments>();
@@ -267,19 +309,28 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_option("--costs", arguments->costs, "Costs file that the policy decides by");
   command
       ->add_option("--runtime", arguments->runtime,
-                   "local: for real on this host, one job at a time; sim: simulated, each job with "
-                   "the machine to itself; cluster: simulated, all jobs share the machine")
+                   "local: for real on this host, one job at a time, or jobs that share it where a "
+                   "dispatcher decides; sim: simulated, each job with the machine to itself; "
+                   "cluster: simulated, all jobs share the machine")
       ->check(CLI::IsMember({"local", "sim", "cluster"}))
       ->capture_default_str();
   command->add_option(
       "--policy", arguments->runner.policy,
-      "Who decides: any policy that can be asked during a run (tutti policies; default: "
-      "critical_path), or a dispatcher for --runtime cluster, also symphony=FILE (default: fifo)");
+      "Who decides: about one job at a time any policy that can be asked during a run (tutti "
+      "policies; default: critical_path); about jobs that share the machine, for --runtime local "
+      "and cluster, a dispatcher (tutti cluster --help; default of cluster: fifo), also "
+      "symphony=FILE");
   command
-      ->add_option("--parallel", arguments->parallel,
-                   "Simulated jobs at once; 0 is one for each usable core")
+      ->add_option(
+          "--parallel", arguments->parallel,
+          "Jobs at once, simulated or where a dispatcher decides; 0 is one for each usable "
+          "core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  command->add_option("--quick", arguments->quick,
+                      "For real: who goes on for the rest of a round where decisions of "
+                      "symphony=FILE let devices wait for a quarter of the time that they work, or "
+                      "more; none: nobody (graphene)");
   command->add_option("--seed", arguments->runner.seed, "Seed of all random choices")
       ->check(whole_number())
       ->capture_default_str();
@@ -306,7 +357,15 @@ void add_serve_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 86400))
       ->capture_default_str();
   add_limits(*command, *arguments);
-  command->callback([arguments, &exit_code] { exit_code = run_serve(*arguments); });
+  command->callback([command, arguments, &exit_code] {
+    const bool model = arguments->runtime == "local" && is_model(arguments->runner.policy);
+    if (command->count("--quick") > 0 && !model) {
+      throw CLI::ValidationError("--quick",
+                                 "is for models of Symphony that decide about real runs; name one "
+                                 "by --policy symphony=FILE");
+    }
+    exit_code = run_serve(*arguments);
+  });
 }
 
 }  // namespace tutti

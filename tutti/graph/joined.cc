@@ -13,7 +13,7 @@ namespace {
 
 class Joiner {
  public:
-  explicit Joiner(std::string name) : builder_(std::move(name)) {}
+  Joiner(std::string name, size_t parts) : builder_(std::move(name)), alone_(parts == 1) {}
 
   void add(const Graph& graph) {
     const auto part = static_cast<int32_t>(values_.size());
@@ -43,6 +43,10 @@ class Joiner {
   }
 
  private:
+  std::string named(int32_t part, std::string_view own) const {
+    return alone_ ? std::string(own) : fmt::format("{}.{}", part, own);
+  }
+
   static ValueSpec spec_of(const Graph& graph, ValueId value, std::string name) {
     const auto shape = graph.shape(value);
     return {.name = std::move(name),
@@ -61,10 +65,10 @@ class Joiner {
         values[static_cast<size_t>(value.index)] = known->second;
         continue;
       }
-      const ValueId mine = builder_.add_input(
-          {.value = spec_of(graph, value, fmt::format("{}.{}", part, graph.value_name(value))),
-           .residence = residence,
-           .weight = graph.is_weight(value)});
+      const ValueId mine =
+          builder_.add_input({.value = spec_of(graph, value, named(part, graph.value_name(value))),
+                              .residence = residence,
+                              .weight = graph.is_weight(value)});
       values[static_cast<size_t>(value.index)] = mine;
       value_places_.push_back({part, value.index});
       if (everywhere) inputs_.emplace(std::pair(&graph, value.index), mine);
@@ -72,13 +76,13 @@ class Joiner {
   }
 
   void add_op(const Graph& graph, OpId op, int32_t part, std::vector<ValueId>& values) {
-    const std::string name = fmt::format("{}.{}", part, graph.op_name(op));
+    const std::string name = named(part, graph.op_name(op));
     std::vector<ValueSpec> outputs;
     for (const ValueId value : graph.outputs(op)) outputs.push_back(spec_of(graph, value, {}));
     std::vector<std::pair<std::string, std::string>> attributes;
     for (const auto& [key, text] : graph.attributes(op)) {
-      attributes.emplace_back(
-          key, key == kColocateAttribute ? fmt::format("{}.{}", part, text) : std::string(text));
+      attributes.emplace_back(key,
+                              key == kColocateAttribute ? named(part, text) : std::string(text));
     }
     const std::vector<ValueId> operands(graph.operands(op).size());  // connected later
     const std::vector<GivenTime> run_times = run_times_of(graph, op);
@@ -132,6 +136,7 @@ class Joiner {
   }
 
   GraphBuilder builder_;
+  bool alone_;  // there is one part, which keeps its names
   std::vector<int32_t> first_op_;
   std::vector<std::vector<ValueId>> values_;
   std::vector<Joined::Place> op_places_;
@@ -142,7 +147,7 @@ class Joiner {
 }  // namespace
 
 Result<Joined> join_graphs(std::string name, std::span<const Graph* const> parts) {
-  Joiner joiner(std::move(name));
+  Joiner joiner(std::move(name), parts.size());
   for (const Graph* part : parts) {
     joiner.add(*part);
     if (joiner.too_large()) break;

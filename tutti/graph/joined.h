@@ -35,8 +35,9 @@ struct Joined {
   }
 };
 
-// Op o of part 3 is called "3.o", and so are the groups of ops that share a device. A graph may be
-// named several times. Fails (invalid_input) if the whole would be too large.
+// Op o of part 3 is called "3.o", and so are the groups of ops that share a device; a part that is
+// alone keeps its names. A graph may be named several times. Fails (invalid_input) if the whole
+// would be too large.
 Result<Joined> join_graphs(std::string name, std::span<const Graph* const> parts);
 
 }  // namespace tutti

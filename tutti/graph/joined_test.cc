@@ -50,6 +50,15 @@ TEST(Joined, HasEveryOpOfEveryPartAndNoEdgeBetweenParts) {
   EXPECT_EQ(graph.bytes(operands[1]), 8);
 }
 
+TEST(Joined, APartThatIsAloneKeepsItsNames) {
+  const Graph two = part_of_two();
+  const Graph* parts[] = {&two};
+  const Result<Joined> joined = join_graphs("all", parts);
+  ASSERT_TRUE(joined) << joined.error().message;
+  EXPECT_EQ(joined->graph.op_name(joined->op(0, OpId{1})), "a");
+  EXPECT_EQ(joined->graph.value_name(joined->value(0, ValueId{0})), "w");
+}
+
 TEST(Joined, InputsThatAreEverywhereStandOnce) {
   const Graph two = part_of_two();
   const Graph* parts[] = {&two, &two};

@@ -1,7 +1,5 @@
 #include "tutti/serve/cluster_runner.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <utility>
@@ -19,32 +17,6 @@ constexpr size_t kMostRecords = 10000;
 // Others who wait get a turn after so many decisions.
 constexpr int kDecisionsInOneGo = 256;
 constexpr auto kBetweenBeliefs = std::chrono::milliseconds(200);
-
-// When the op would be finished if nothing else were on the way.
-Duration expected(const ClusterState& state, const JobStatus& job, OpId op, DeviceId device) {
-  return state.fetch_time(job, op, device) + job.job->costs().run_time(op, device);
-}
-
-std::string reason_for(const ClusterState& state, const Action& action) {
-  const JobStatus& job = state.job(action.job);
-  size_t ready = 0;
-  for (const JobId id : state.in_system) ready += state.job(id).ready.size();
-  const Duration here = expected(state, job, action.op, action.device);
-  std::string reason = fmt::format("one of {} ready ops of {} jobs; alone it takes {} here", ready,
-                                   state.in_system.size(), to_text(here));
-  DeviceId best{};
-  for (const DeviceId device : job.job->devices_for(action.op)) {
-    if (device == action.device || state.free_slot(device, job.job->kind(action.op)) < 0) continue;
-    if (!best.valid() ||
-        expected(state, job, action.op, device) < expected(state, job, action.op, best)) {
-      best = device;
-    }
-  }
-  if (!best.valid()) return reason + ", and no other device is free for it";
-  return reason + fmt::format(", and {} on {}, the next best that is free",
-                              to_text(expected(state, job, action.op, best)),
-                              state.cluster->machine().device(best).name);
-}
 
 // What runner and meter share.
 class World {
@@ -108,7 +80,9 @@ class World {
     for (int turn = 1; !sim_.ended(id); ++turn) {
       if (stop.now()) return failed("cancelled");
       const Action action = dispatcher_->decide(sim_.state());
-      note(action, log);
+      if (action.kind == Action::Kind::execute) {
+        note_action(sim_.state(), action, names_[static_cast<size_t>(action.job.index)], log);
+      }
       const Result<double> stepped = sim_.step(action);
       if (!stepped) return stepped.error();
       believe();
@@ -119,17 +93,6 @@ class World {
       }
     }
     return {};
-  }
-
-  void note(const Action& action, DecisionLog& log)
-      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
-    if (action.kind != Action::Kind::execute) return;
-    const int64_t now_ms = wall_clock_ms();
-    if (!log.counts_and_notes(now_ms)) return;
-    const ClusterState& state = sim_.state();
-    log.add({now_ms, names_[static_cast<size_t>(action.job.index)],
-             std::string(state.job(action.job).job->graph().op_name(action.op)),
-             machine().device(action.device).name, reason_for(state, action)});
   }
 
   void believe() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
@@ -190,19 +153,21 @@ class ClusterMeter : public Meter {
 
 }  // namespace
 
+MakeDispatcher registered_dispatcher(const std::string& name) {
+  return
+      [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
+        const Result<const DispatcherEntry*> entry = find_dispatcher(name);
+        if (!entry) return entry.error();
+        return (*entry)->make((*entry)->usual());
+      };
+}
+
 Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
                                     const MakeDispatcher& make) {
-  const auto of_registry = [&options](
-                               const Cluster&,
-                               const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
-    const Result<const DispatcherEntry*> entry = find_dispatcher(options.policy);
-    if (!entry) return entry.error();
-    return (*entry)->make((*entry)->usual());
-  };
   Result<Cluster> cluster = Cluster::make(machine, options.costs);
   if (!cluster) return cluster.error();
   auto world = std::make_shared<World>(std::move(*cluster), options.seed);
-  if (const Result<void> good = world->decide_by(make ? make : of_registry); !good) {
+  if (const Result<void> good = world->decide_by(make); !good) {
     return good.error();
   }
   return ServedCluster{std::make_unique<ClusterRunner>(world, options.policy, places),

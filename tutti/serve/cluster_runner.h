@@ -27,11 +27,13 @@ struct ServedCluster {
 using MakeDispatcher = std::function<Result<std::unique_ptr<Dispatcher>>(
     const Cluster& cluster, const std::vector<Counter>& counters)>;
 
-// `options.policy` names the dispatcher, one of the registry unless `make` is given; `places` jobs
-// share the machine. Fails (invalid_input) if there is no such dispatcher, or as `make` or
-// Cluster::make does.
+// One of the registry; fails (invalid_input) when it is made if there is none of that name.
+MakeDispatcher registered_dispatcher(const std::string& name);
+
+// `options.policy` is what the dispatcher is called, `make` makes it; `places` jobs share the
+// machine. Fails as `make` or Cluster::make does.
 Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
-                                    const MakeDispatcher& make = {});
+                                    const MakeDispatcher& make);
 
 }  // namespace tutti
 

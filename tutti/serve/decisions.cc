@@ -50,6 +50,32 @@ std::string reason_for(const State& state, OpId op, DeviceId chosen, const std::
                      policy, mine, theirs, other);
 }
 
+// When the op would be finished if nothing else were on the way.
+Duration expected_time(const ClusterState& state, const JobStatus& job, OpId op, DeviceId device) {
+  return state.fetch_time(job, op, device) + job.job->costs().run_time(op, device);
+}
+
+std::string reason_for(const ClusterState& state, const Action& action) {
+  const JobStatus& job = state.job(action.job);
+  size_t ready = 0;
+  for (const JobId id : state.in_system) ready += state.job(id).ready.size();
+  const Duration here = expected_time(state, job, action.op, action.device);
+  std::string reason = fmt::format("one of {} ready ops of {} jobs; alone it takes {} here", ready,
+                                   state.in_system.size(), to_text(here));
+  DeviceId best{};
+  for (const DeviceId device : job.job->devices_for(action.op)) {
+    if (device == action.device || state.free_slot(device, job.job->kind(action.op)) < 0) continue;
+    if (!best.valid() ||
+        expected_time(state, job, action.op, device) < expected_time(state, job, action.op, best)) {
+      best = device;
+    }
+  }
+  if (!best.valid()) return reason + ", and no other device is free for it";
+  return reason + fmt::format(", and {} on {}, the next best that is free",
+                              to_text(expected_time(state, job, action.op, best)),
+                              state.cluster->machine().device(best).name);
+}
+
 class RecordedPlace : public Place {
  public:
   RecordedPlace(std::unique_ptr<Place> place, std::string policy, std::string job, DecisionLog& log)
@@ -103,6 +129,15 @@ Policy recorded(Policy policy, std::string policy_name, std::string job, Decisio
   policy.place = std::make_unique<RecordedPlace>(std::move(policy.place), std::move(policy_name),
                                                  std::move(job), log);
   return policy;
+}
+
+void note_action(const ClusterState& state, const Action& action, const std::string& job,
+                 DecisionLog& log) {
+  if (action.kind != Action::Kind::execute) return;
+  const int64_t now_ms = wall_clock_ms();
+  if (!log.counts_and_notes(now_ms)) return;
+  log.add({now_ms, job, std::string(state.job(action.job).job->graph().op_name(action.op)),
+           state.cluster->machine().device(action.device).name, reason_for(state, action)});
 }
 
 int64_t wall_clock_ms() {

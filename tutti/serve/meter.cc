@@ -124,6 +124,7 @@ class RunMeter : public Meter {
   }
   void note(const RunReport& report) override {
     constexpr size_t kRuns = 100;
+    if (report.busy_share.empty()) return;
     MutexLock lock(mutex_);
     shares_.push_back(report.busy_share);
     if (shares_.size() > kRuns) shares_.pop_front();

@@ -72,23 +72,7 @@ class LocalRunner : public Runner {
       }
       return check_runnable(graph, machine_, options_.costs);
     }
-    for (const OpId op : graph.ops()) {
-      const std::string_view kind = graph.op_kind_name(op);
-      bool known = false;
-      for (const DeviceId id : machine_.devices()) {
-        known = known || ops_.find(kind, machine_.device(id).kind) != nullptr;
-      }
-      if (!known) {
-        return invalid_input(fmt::format(
-            "op '{}' is of kind '{}', which no device here has code for", graph.op_name(op), kind));
-      }
-    }
-    for (const ValueId value : graph.values()) {
-      if (!graph.producer(value).valid() && !can_fill(graph.dtype(value))) {
-        return invalid_input(fmt::format("input '{}' is of dtype {}, which cannot be filled here",
-                                         graph.value_name(value), to_text(graph.dtype(value))));
-      }
-    }
+    if (const Result<void> good = check_code(graph, machine_, ops_); !good) return good;
     return check_runnable(graph, machine_, options_.costs);
   }
 
@@ -182,6 +166,27 @@ class SimRunner : public Runner {
 Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs) {
   const Result<JobProblem> made = problem_of(graph, machine, costs);
   if (!made) return made.error();
+  return {};
+}
+
+Result<void> check_code(const Graph& graph, const Machine& machine, const OpTable& ops) {
+  for (const OpId op : graph.ops()) {
+    const std::string_view kind = graph.op_kind_name(op);
+    bool known = false;
+    for (const DeviceId id : machine.devices()) {
+      known = known || ops.find(kind, machine.device(id).kind) != nullptr;
+    }
+    if (!known) {
+      return invalid_input(fmt::format("op '{}' is of kind '{}', which no device here has code for",
+                                       graph.op_name(op), kind));
+    }
+  }
+  for (const ValueId value : graph.values()) {
+    if (!graph.producer(value).valid() && !can_fill(graph.dtype(value))) {
+      return invalid_input(fmt::format("input '{}' is of dtype {}, which cannot be filled here",
+                                       graph.value_name(value), to_text(graph.dtype(value))));
+    }
+  }
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "tutti/costs/costs.h"
 #include "tutti/graph/graph.h"
 #include "tutti/machine/machine.h"
+#include "tutti/runtime/local/op_table.h"
 #include "tutti/serve/decisions.h"
 
 namespace tutti {
@@ -33,7 +34,7 @@ struct RunContext {
 
 struct RunReport {
   Duration makespan{0};
-  std::vector<double> busy_share{};  // by device, over slots and makespan
+  std::vector<double> busy_share{};  // by device, over slots and makespan; empty: unknown
 };
 
 class Runner {
@@ -52,10 +53,14 @@ class Runner {
 
 // Fails with a sentence if no device of the machine can run some op.
 Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs);
+// For real runs: fails with a sentence if no device has code for some op, or if an input cannot be
+// filled.
+Result<void> check_code(const Graph& graph, const Machine& machine, const OpTable& ops);
 
 // Both keep a reference to the machine, and fail (invalid_input) if there is no such policy, or if
-// it cannot be asked during a run; local also if this host has not the machine's devices. Real runs
-// have one place: two at once would share the devices without knowing of each other. Commands of a
+// it cannot be asked during a run; local also if this host has not the machine's devices. Such
+// real runs have one place: a policy decides about one graph. Several jobs share the devices in
+// tutti/serve/rounds_runner.h. Commands of a
 // graph are started by real runs alone, and noted in the job's folder, so that those that are done
 // are not run again (tutti/runtime/command).
 Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options);

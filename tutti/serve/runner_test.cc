@@ -112,7 +112,7 @@ TEST(Runner, RefusesWhatItHasNoCodeFor) {
 
 TEST(ClusterRunner, LetsJobsShareTheMachine) {
   const Machine machine = *make_preset("uniform-2");
-  auto served = serve_cluster(machine, {.policy = "fifo"}, 4);
+  auto served = serve_cluster(machine, {.policy = "fifo"}, 4, registered_dispatcher("fifo"));
   ASSERT_TRUE(served) << served.error().message;
   const Graph graph = *make_layered({.ops = 400, .bytes = 1000});
   ASSERT_TRUE(served->runner->check(graph));
@@ -142,14 +142,15 @@ TEST(ClusterRunner, LetsJobsShareTheMachine) {
 
 TEST(ClusterRunner, StopsWaitingForAJobThatIsCancelled) {
   const Machine machine = *make_preset("uniform-2");
-  auto served = serve_cluster(machine, {.policy = "least_loaded"}, 1);
+  auto served =
+      serve_cluster(machine, {.policy = "least_loaded"}, 1, registered_dispatcher("least_loaded"));
   ASSERT_TRUE(served);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
   const std::atomic<bool> stopped{true};
   EXPECT_FALSE(served->runner->run(graph, {.job = "a", .stop = Stop(&stopped)}, log));
   EXPECT_TRUE(served->runner->run(graph, {.job = "b"}, log));
-  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1));
+  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1, registered_dispatcher("nobody")));
 }
 
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {
@@ -175,6 +176,7 @@ TEST(Meter, TakesRunsTogether) {
   const auto meter = make_run_meter(machine);
   EXPECT_TRUE(meter->now().empty());
   for (int i = 0; i <= 100; ++i) meter->note({Duration(1), {0.01 * i, 1}});  // the first is gone
+  meter->note({Duration(1), {}});  // of a run that does not say
   const auto all = meter->now();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_NEAR(all[0].mean, 0.505, 1e-9);

@@ -98,10 +98,17 @@ void expect_whole(const ClusterRun& run, const std::vector<Arrival>& arrivals) {
 
 class Arriving : public ::testing::TestWithParam<bool> {};
 
-// With one memory, and with one for each device, between which values travel.
+// With one memory, and with one for each device, between which values travel; there inputs are kept
+// from run to run.
 TEST_P(Arriving, EveryJobEndsWithTheNumbersOfTheReferenceAndNoneBeginsBeforeItComes) {
   const RealWorld world(GetParam() ? testing::islands(2, 1) : testing::cpus(2, 1));
-  const auto real = must(RealCluster::open(world.cluster, OpTable::standard(), {}));
+  int ended = 0;
+  RealClusterOptions options{.keep_inputs = GetParam()};
+  options.ended = [&](const JobRecord& job) {
+    ++ended;
+    EXPECT_GT(job.finish, job.arrival);
+  };
+  const auto real = must(RealCluster::open(world.cluster, OpTable::standard(), options));
   const std::vector<Arrival> arrivals = world.every(std::chrono::milliseconds(2), 12);
   ASSERT_TRUE(real->load(arrivals));
   for (int repeat = 0; repeat < 2; ++repeat) {
@@ -109,6 +116,7 @@ TEST_P(Arriving, EveryJobEndsWithTheNumbersOfTheReferenceAndNoneBeginsBeforeItCo
     const Result<RealClusterRun> run = real->run(dispatcher, 1);
     ASSERT_TRUE(run) << run.error().message;
     expect_whole(run->run, arrivals);
+    EXPECT_EQ(ended, 12 * (repeat + 1));
     EXPECT_LE(dispatcher.most_busy, 2);
     EXPECT_GT(dispatcher.finished, 0);
     EXPECT_EQ(static_cast<int64_t>(run->decision_times.size()), run->run.decisions);

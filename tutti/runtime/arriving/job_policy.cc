@@ -50,12 +50,14 @@ class JobPolicy::PlaceJobOp final : public Place {
 
 JobPolicy::JobPolicy(const Cluster& cluster, const Joined& joined,
                      const std::vector<Arrival>& arrivals, Dispatcher& dispatcher,
-                     std::vector<Counter> counters, const CounterFeed* feed)
+                     std::vector<Counter> counters, const CounterFeed* feed,
+                     std::function<void(const JobRecord& job)> ended)
     : cluster_(cluster),
       joined_(joined),
       arrivals_(arrivals),
       dispatcher_(dispatcher),
       feed_(feed),
+      ended_(std::move(ended)),
       fed_by_(places_in_feed(counters, feed)),
       own_(cluster, counters),
       ledger_(cluster, std::move(counters)),
@@ -108,6 +110,7 @@ void JobPolicy::finished(OpId op, Duration now) {
   run_.makespan = std::max(run_.makespan, now);
   ledger_.remove(done.job);
   ++jobs_ended_;
+  if (ended_) ended_(record);
 }
 
 void JobPolicy::arrived(ValueId value, MemoryId memory, Duration now) {

@@ -10,6 +10,7 @@
 #ifndef TUTTI_RUNTIME_ARRIVING_JOB_POLICY_H_
 #define TUTTI_RUNTIME_ARRIVING_JOB_POLICY_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,10 +27,12 @@ namespace tutti {
 
 class JobPolicy final : public OnlineWatch {
  public:
-  // All must outlive it; `feed` may be null. Requires arrivals by rising time, part i of `joined`
-  // to be the graph of arrival i, and a machine without contexts to configure.
+  // All must outlive it; `feed` may be null. `ended` is told of each job as it ends. Requires
+  // arrivals by rising time, part i of `joined` to be the graph of arrival i, and a machine without
+  // contexts to configure.
   JobPolicy(const Cluster& cluster, const Joined& joined, const std::vector<Arrival>& arrivals,
-            Dispatcher& dispatcher, std::vector<Counter> counters, const CounterFeed* feed);
+            Dispatcher& dispatcher, std::vector<Counter> counters, const CounterFeed* feed,
+            std::function<void(const JobRecord& job)> ended = {});
 
   // For LocalRuntime::run_online, together with this object.
   Policy policy();
@@ -67,6 +70,7 @@ class JobPolicy final : public OnlineWatch {
   const std::vector<Arrival>& arrivals_;
   Dispatcher& dispatcher_;
   const CounterFeed* feed_;
+  std::function<void(const JobRecord& job)> ended_;
   std::vector<int> fed_by_;  // by counter: its place in the feed; -1: nobody counts it
   OwnCounters own_;
   ClusterLedger ledger_;

@@ -26,20 +26,21 @@ Result<void> check_contexts(const Machine& machine) {
   return {};
 }
 
-Result<void> check_job(const Job& job) {
-  if (job.graph().size() == 0) {
-    return invalid_input(fmt::format("job '{}' has no ops to run", job.name()));
+}  // namespace
+
+Result<void> check_arriving(const Problem& problem) {
+  const Graph& graph = problem.graph;
+  if (graph.size() == 0) {
+    return invalid_input(fmt::format("job '{}' has no ops to run", graph.name()));
   }
-  if (job.problem().colocation_group_count() > 0) {
+  if (problem.colocation_group_count() > 0) {
     return invalid_input(
         fmt::format("job '{}' has ops that must share a device, which dispatchers do not know of; "
                     "leave 'colocate' out",
-                    job.name()));
+                    graph.name()));
   }
-  return check_dtypes(job.graph());
+  return check_dtypes(graph);
 }
-
-}  // namespace
 
 struct RealCluster::Loaded {
   std::vector<Arrival> arrivals;
@@ -80,7 +81,7 @@ Result<void> RealCluster::load(std::vector<Arrival> arrivals) {
                              [](const Arrival& a, const Arrival& b) { return a.time < b.time; }));
   std::vector<const Graph*> parts;
   for (const Arrival& arrival : arrivals) {
-    if (Result<void> good = check_job(*arrival.job); !good) return good;
+    if (Result<void> good = check_arriving(arrival.job->problem()); !good) return good;
     parts.push_back(&arrival.job->graph());
   }
   Result<Joined> joined = join_graphs("jobs", parts);
@@ -97,7 +98,7 @@ Result<void> RealCluster::load(std::vector<Arrival> arrivals) {
   loaded->problem = std::make_unique<const Problem>(std::move(*problem));
   loaded_ = std::move(loaded);
   LocalOptions local;
-  local.keep_inputs = true;
+  local.keep_inputs = options_.keep_inputs;
   local.stop = options_.stop;
   local.progress = options_.progress;
   local.input = [this](ValueId value, const Block& block) { fill(value, block); };
@@ -109,6 +110,10 @@ void RealCluster::fill(ValueId value, const Block& block) {
   if (!can_fill(block.dtype)) return;
   const Joined::Place& place = loaded_->joined.value_places[static_cast<size_t>(value.index)];
   const std::shared_ptr<const Job>& job = loaded_->arrivals[static_cast<size_t>(place.part)].job;
+  if (!options_.keep_inputs) {
+    fill_input(job->graph(), ValueId{place.index}, options_.input_seed, block);
+    return;
+  }
   const auto bytes = static_cast<size_t>(loaded_->joined.graph.bytes(value));
   std::vector<std::byte>& kept = inputs_[{job, place.index}];
   if (kept.empty()) {
@@ -123,7 +128,7 @@ void RealCluster::fill(ValueId value, const Block& block) {
 Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
   TUTTI_CHECK(loaded_ != nullptr);
   JobPolicy jobs(cluster_, loaded_->joined, loaded_->arrivals, dispatcher, options_.counters,
-                 options_.feed);
+                 options_.feed, options_.ended);
   dispatcher.begin(cluster_, seed);
   Policy policy = jobs.policy();
   Result<Trace> trace = [&] {

@@ -33,9 +33,19 @@ struct RealClusterOptions {
   const CounterFeed* feed = nullptr;
   StrangerSpec unknown_load{};
   uint64_t input_seed = 1;  // of the numbers that jobs compute with
+  // Inputs of a job stay in memory for as long as this object lives; false: where jobs do not come
+  // again.
+  bool keep_inputs = true;
   Stop stop{};
   std::function<void(int64_t ended, int64_t ops)> progress{};  // called now and then
+  // A job has ended, whatever becomes of the others. Called by threads that run ops, one at a time:
+  // soon done, and no call of the cluster's. The record has no trace yet.
+  std::function<void(const JobRecord& job)> ended{};
 };
+
+// Ok if jobs of that problem can be run here, code for its ops apart; else a sentence
+// (invalid_input): it has no ops, ops that must share a device, or numbers that no kernel knows.
+Result<void> check_arriving(const Problem& problem);
 
 struct RealClusterRun {
   ClusterRun run;
@@ -57,8 +67,8 @@ class RealCluster {
   // What a person should know of how devices were bound, in one sentence; empty: nothing.
   std::string note() const;
 
-  // The jobs of the next runs, by rising time. Fails (invalid_input) with a sentence if a job has
-  // no ops, no code for an op, or ops that must share a device.
+  // The jobs of the next runs, by rising time. Fails (invalid_input) with a sentence as
+  // check_arriving does, or if all together are too large for one graph.
   Result<void> load(std::vector<Arrival> arrivals);
 
   // The seed is the dispatcher's and the unknown load's. Fails with a sentence if the dispatcher

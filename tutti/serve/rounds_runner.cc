@@ -1,0 +1,270 @@
+#include "tutti/serve/rounds_runner.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "tutti/base/mutex.h"
+#include "tutti/runtime/arriving/real_cluster.h"
+
+namespace tutti {
+namespace {
+
+// How often a job that waits looks whether it was cancelled.
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+
+// A job that waits for a round or is in one.
+struct Seat {
+  std::string name;
+  Graph graph;
+  std::shared_ptr<const Job> job{};  // known to the thread of the rounds alone
+  // Guarded by the mutex of the rounds. Whoever asked for the job has the log, which may be gone
+  // when he is.
+  DecisionLog* log = nullptr;  // null: nobody waits for it any more
+  std::optional<Result<RunReport>> outcome{};
+
+  bool wanted() const { return log != nullptr && !outcome; }
+};
+using Seats = std::vector<std::shared_ptr<Seat>>;
+
+class Rounds : public Runner {
+ public:
+  Rounds(Cluster cluster, RunnerOptions options, RoundsOptions rounds)
+      : cluster_(std::move(cluster)),
+        options_(std::move(options)),
+        rounds_(std::move(rounds)),
+        expected_(static_cast<size_t>(rounds_.places)) {}
+  ~Rounds() override {
+    {
+      MutexLock lock(mutex_);
+      ends_ = true;
+      stop_.store(true);
+      came_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // Once, before anything else.
+  Result<void> open(const MakeDispatcher& make) {
+    Result<std::unique_ptr<Dispatcher>> made = make(cluster_, rounds_.counters);
+    if (!made) return made.error();
+    dispatcher_ = std::make_unique<Noting>(*this, std::move(*made));
+    RealClusterOptions real{.counters = rounds_.counters,
+                            .feed = rounds_.feed.get(),
+                            .input_seed = options_.seed,
+                            .keep_inputs = false,
+                            .stop = Stop(&stop_)};
+    real.ended = [this](const JobRecord& record) { end_one(record); };
+    auto opened = RealCluster::open(cluster_, rounds_.ops, std::move(real));
+    if (!opened) return opened.error();
+    real_ = std::move(*opened);
+    thread_ = std::thread([this] { work(); });
+    return {};
+  }
+
+  const char* name() const override { return "local"; }
+  std::string policy() const override { return options_.policy; }
+  int places() const override { return rounds_.places; }
+
+  Result<void> check(const Graph& graph) const override {
+    if (graph.command_count() > 0) {
+      return invalid_input(
+          "the graph starts programs, which dispatchers do not decide about; a server whose "
+          "--policy decides about one job at a time, such as critical_path, runs them");
+    }
+    if (const Result<void> good = check_code(graph, cluster_.machine(), rounds_.ops); !good) {
+      return good;
+    }
+    const Result<Costs> costs = Costs::build(graph, cluster_.machine(), cluster_.costs());
+    if (!costs) return costs.error();
+    const Result<Problem> problem = Problem::make(graph, cluster_.machine(), *costs);
+    if (!problem) return problem.error();
+    return check_arriving(*problem);
+  }
+
+  Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
+    // A journal may have it from a server that ran others.
+    if (const Result<void> good = check(graph); !good) return good.error();
+    const auto seat =
+        std::make_shared<Seat>(Seat{.name = context.job, .graph = graph, .log = &log});
+    MutexLock lock(mutex_);
+    waiting_.push_back(seat);
+    came_.notify_all();
+    while (!seat->outcome && !context.stop.now()) changed_.wait_for(mutex_, kBetweenLooks);
+    seat->log = nullptr;
+    if (seat->outcome) return *seat->outcome;
+    std::erase(waiting_, seat);
+    stop_if_nobody_waits();
+    return failed("cancelled");
+  }
+
+ private:
+  // Notes what is decided for jobs that somebody waits for.
+  class Noting final : public Dispatcher {
+   public:
+    Noting(Rounds& rounds, std::unique_ptr<Dispatcher> inner)
+        : rounds_(rounds), inner_(std::move(inner)) {}
+    void begin(const Cluster& cluster, uint64_t seed) override { inner_->begin(cluster, seed); }
+    Action decide(const ClusterState& state) override {
+      const Action action = inner_->decide(state);
+      if (action.kind == Action::Kind::execute) rounds_.note(state, action);
+      return action;
+    }
+
+   private:
+    Rounds& rounds_;
+    std::unique_ptr<Dispatcher> inner_;
+  };
+
+  void work() {
+    for (Seats seats = next_round(); !seats.empty(); seats = next_round()) {
+      std::erase_if(seats, [this](const auto& seat) { return !make_job(*seat); });
+      const Result<void> ran = run_together(seats);
+      if (ran) continue;
+      if (seats.size() == 1) {
+        end(*seats[0], ran.error());
+        continue;
+      }
+      // Somebody is at fault, or they do not fit into memory together.
+      for (const auto& seat : seats) {
+        if (!is_wanted(*seat)) continue;
+        const Result<void> alone = run_together({seat});
+        if (!alone) end(*seat, alone.error());
+      }
+    }
+  }
+
+  // Waits for it; none if all ends.
+  Seats next_round() {
+    MutexLock lock(mutex_);
+    while (true) {
+      while (!ends_ && waiting_.empty()) came_.wait(mutex_);
+      // Jobs of the last round that have just ended will soon be followed by others.
+      const auto deadline = std::chrono::steady_clock::now() + rounds_.gather;
+      while (!ends_ && waiting_.size() < expected_ &&
+             came_.wait_until(mutex_, deadline) != std::cv_status::timeout) {
+      }
+      if (ends_) return {};
+      if (waiting_.empty()) continue;  // cancelled
+      expected_ = std::min(waiting_.size(), static_cast<size_t>(rounds_.places));
+      const auto last = waiting_.begin() + static_cast<int64_t>(expected_);
+      Seats seats(waiting_.begin(), last);
+      waiting_.erase(waiting_.begin(), last);
+      return seats;
+    }
+  }
+
+  // Between rounds: nobody reads the cluster. False: that is its end.
+  bool make_job(Seat& seat) {
+    Result<std::shared_ptr<const Job>> job = failed("memory ran out");
+    try {
+      job = cluster_.add_job(std::move(seat.graph));
+    } catch (const std::exception& error) {
+      job = failed(error.what());
+    }
+    if (!job) {
+      end(seat, job.error());
+      return false;
+    }
+    seat.job = std::move(*job);
+    return true;
+  }
+
+  // Jobs that end are told so on the way.
+  Result<void> run_together(const Seats& seats) {
+    if (seats.empty()) return {};
+    {
+      MutexLock lock(mutex_);
+      round_ = seats;
+      stop_.store(ends_);
+      stop_if_nobody_waits();
+    }
+    Result<void> ran = run_round(seats);
+    MutexLock lock(mutex_);
+    round_.clear();
+    return ran;
+  }
+
+  Result<void> run_round(const Seats& seats) {
+    try {
+      std::vector<Arrival> arrivals;
+      for (const auto& seat : seats) arrivals.push_back({Duration(0), seat->job});
+      if (Result<void> loaded = real_->load(std::move(arrivals)); !loaded) return loaded;
+      const Result<RealClusterRun> run = real_->run(*dispatcher_, options_.seed);
+      if (!run) return run.error();
+      return {};
+    } catch (const std::exception& error) {
+      return failed(error.what());
+    }
+  }
+
+  void note(const ClusterState& state, const Action& action) {
+    MutexLock lock(mutex_);
+    const Seat& seat = *round_[static_cast<size_t>(action.job.index)];
+    if (seat.log != nullptr) note_action(state, action, seat.name, *seat.log);
+  }
+
+  void end_one(const JobRecord& record) {
+    MutexLock lock(mutex_);
+    Seat& seat = *round_[static_cast<size_t>(record.id.index)];
+    seat.outcome = RunReport{record.completion(), {}};
+    stop_if_nobody_waits();
+    changed_.notify_all();
+  }
+
+  void end(Seat& seat, const Error& error) {
+    MutexLock lock(mutex_);
+    if (!seat.outcome) seat.outcome = error;
+    changed_.notify_all();
+  }
+
+  bool is_wanted(const Seat& seat) const {
+    MutexLock lock(mutex_);
+    return seat.wanted();
+  }
+
+  // Those of the round that have not ended were all cancelled.
+  void stop_if_nobody_waits() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
+    bool goes_on = false;
+    for (const auto& seat : round_) {
+      if (seat->wanted()) return;
+      goes_on = goes_on || !seat->outcome;
+    }
+    if (goes_on) stop_.store(true);
+  }
+
+  Cluster cluster_;
+  RunnerOptions options_;
+  RoundsOptions rounds_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::atomic<bool> stop_{false};  // the round under way
+  std::unique_ptr<RealCluster> real_;
+
+  mutable Mutex mutex_;
+  std::condition_variable_any came_;     // a job, or all ends
+  std::condition_variable_any changed_;  // a job has ended
+  Seats waiting_ GUARDED_BY(mutex_);
+  Seats round_ GUARDED_BY(mutex_);  // by JobId; empty between rounds
+  size_t expected_ GUARDED_BY(mutex_);
+  bool ends_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> make_rounds_runner(const Machine& machine, RunnerOptions options,
+                                                   RoundsOptions rounds,
+                                                   const MakeDispatcher& make) {
+  Result<Cluster> cluster = Cluster::make(machine, options.costs);
+  if (!cluster) return cluster.error();
+  auto runner =
+      std::make_unique<Rounds>(std::move(*cluster), std::move(options), std::move(rounds));
+  if (const Result<void> good = runner->open(make); !good) return good.error();
+  return std::unique_ptr<Runner>(std::move(runner));
+}
+
+}  // namespace tutti
