@@ -18,12 +18,12 @@ def free_port():
 class Server:
     """Started and killed as often as one likes, always at the same port and with the same journal."""
 
-    def __init__(self, tutti, folder, more=()):
+    def __init__(self, tutti, folder, more=(), machine="this-host:1x1"):
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.run_log = os.path.join(folder, "runs.jsonl")
         self.words = [tutti, "serve", "--listen", f"127.0.0.1:{self.port}", "--state", os.path.join(folder, "state"),
-                      "--run-log", self.run_log, "--machine", "this-host:1x1", *more]
+                      "--run-log", self.run_log, "--machine", machine, *more]
         self.process = None
         self.said = []
 
