@@ -355,7 +355,7 @@ TEST_F(Commands, CalibrateLearnsCostsFromTracesAndPlanTellsTheirValidation) {
   const Ran plan = run({"plan", graph, "-m", "p100-4", "--costs", validated, "--policy", "heft",
                         "-o", path("plan.json")});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
-  EXPECT_NE(plan.out.find("simulator against 7 real runs"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("simulator against 7 plans"), std::string::npos) << plan.out;
   EXPECT_NE(read_text(path("plan.json")).find("simulator against 7"), std::string::npos);
   EXPECT_EQ(run({"check", graph, "-m", "p100-4", "--costs", validated, "--plan", path("plan.json")})
                 .exit_code,

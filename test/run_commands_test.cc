@@ -50,6 +50,18 @@ TEST_F(RunCommands, ATraceOfARealRunPassesTheJudge) {
   EXPECT_EQ(judged.exit_code, 0) << judged.out << judged.err;
 }
 
+// Of an even count the median lies between two runs, and the one beside it is written.
+TEST_F(RunCommands, EvenCountsOfRunsHaveATraceToo) {
+  for (const char* repeats : {"2", "4"}) {
+    const std::string trace = path("even.json");
+    const Ran ran = run({"run", graph_, "-m", kHere, "--policy", "heft", "--repeats", repeats,
+                         "--trace", trace, "--json"});
+    ASSERT_EQ(ran.exit_code, 0) << repeats << ": " << ran.err;
+    EXPECT_NE(ran.out.find("\"median_ns\""), std::string::npos) << ran.out;
+    EXPECT_EQ(run({"check", graph_, "-m", kHere, "--trace", trace}).exit_code, 0) << repeats;
+  }
+}
+
 TEST_F(RunCommands, BarriersAndOnlinePoliciesRunToo) {
   EXPECT_EQ(run({"run", graph_, "-m", kHere, "--policy", "heft", "--bulk-synchronous"}).exit_code,
             0);

@@ -192,6 +192,12 @@ Result<void> run_plans(const CalibrateArguments& arguments, const Machine& machi
   const Result<Tuned> tuned = tune(machine, sources, runtime, knowledge, options);
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
   if (!tuned) return tuned.error();
+  if (tuned->plans == 0) {
+    fmt::print(stderr,
+               "tutti: no plan was run as a whole before the time was up; give a longer "
+               "--budget\n");
+    return {};
+  }
   std::string scales = fmt::format("transfers {:.2f}, their latency {:.2f}",
                                    knowledge.scales().transfers, knowledge.scales().latency);
   for (const auto& [kind, scale] : knowledge.scales().devices) {

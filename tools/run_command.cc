@@ -71,7 +71,7 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
     }
     const auto faults = check_trace(problem, *trace, rules_for(*trace, plan ? &*plan : nullptr));
     if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
-    if (run >= arguments.warm_up) runs.traces.push_back(std::move(*trace));
+    if (run >= arguments.warm_up) runs.add(std::move(*trace));
   }
   return runs;
 }

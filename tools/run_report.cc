@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "tools/device_table.h"
 #include "tools/search_options.h"
@@ -22,9 +24,12 @@ struct Figures {
   std::optional<Verified> verified{};
 };
 
-Summary makespans_of(const std::vector<Trace>& traces) {
+// More are not kept: one of so many is as near to the median as anybody needs.
+constexpr size_t kKeptTraces = 101;
+
+Summary summary_of_times(const std::vector<Duration>& makespans) {
   std::vector<double> times;
-  for (const Trace& trace : traces) times.push_back(static_cast<double>(trace.makespan.count()));
+  for (const Duration time : makespans) times.push_back(static_cast<double>(time.count()));
   return summary_of(times);
 }
 
@@ -32,10 +37,15 @@ Duration of_ns(double ns) {
   return Duration(static_cast<int64_t>(ns));
 }
 
-// The run whose makespan is the median.
+// The run whose makespan is nearest to the median, which lies between two runs if their count is
+// even.
 const Trace& typical(const std::vector<Trace>& traces, double median) {
-  return *std::find_if(traces.begin(), traces.end(),
-                       [&](const Trace& trace) { return trace.makespan == of_ns(median); });
+  const auto distance = [&](const Trace& trace) {
+    return std::abs(static_cast<double>(trace.makespan.count()) - median);
+  };
+  return *std::min_element(traces.begin(), traces.end(), [&](const Trace& a, const Trace& b) {
+    return distance(a) < distance(b);
+  });
 }
 
 Result<Verified> verified_results(const Graph& graph, uint64_t seed, const ResultOf& result) {
@@ -60,7 +70,7 @@ void print_json(const Problem& problem, const RunArguments& arguments, const Run
   json.field("mean_ns", makespans.mean).key("half_interval_ns");
   makespans.count > 1 ? json.value(makespans.half_interval) : json.null();
   json.key("makespans_ns").open_list();
-  for (const Trace& trace : runs.traces) json.value(trace.makespan.count());
+  for (const Duration makespan : runs.makespans) json.value(makespan.count());
   json.close_list();
   if (figures.results) json.field("results_fingerprint", fingerprint_text(*figures.results));
   if (runs.stopped) json.field("stopped", true);
@@ -149,6 +159,11 @@ Result<void> RunArguments::check() const {
   return {};
 }
 
+void Runs::add(Trace trace) {
+  makespans.push_back(trace.makespan);
+  if (traces.size() < kKeptTraces) traces.push_back(std::move(trace));
+}
+
 Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result) {
   Fingerprint fingerprint;
   for (const ValueId value : graph.values()) {
@@ -163,10 +178,10 @@ Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result)
 
 int report_runs(const RunArguments& arguments, const Problem& problem, const Runs& runs,
                 const ResultOf& result) {
-  Figures figures{.makespans = makespans_of(runs.traces)};
+  Figures figures{.makespans = summary_of_times(runs.makespans)};
   if (runs.stopped) {
     const std::string note =
-        fmt::format("the figures are of the {} of {} runs that had ended{}", runs.traces.size(),
+        fmt::format("the figures are of the {} of {} runs that had ended{}", runs.makespans.size(),
                     arguments.repeats, arguments.verify ? ", and nothing was verified" : "");
     tell_of_interrupt(note.c_str());
   } else {

@@ -43,8 +43,11 @@ struct Runs {
   std::string who;
   int ranks = 1;
   std::optional<Duration> predicted{};  // by the simulator; none for an online policy
-  std::vector<Trace> traces{};          // warm-up left out
+  std::vector<Duration> makespans{};    // warm-up left out
+  std::vector<Trace> traces{};          // of the first of these: all would take gigabytes
   bool stopped = false;                 // before all repeats; then there are no results to look at
+
+  void add(Trace trace);
 };
 
 // Of all values that nobody reads: two runs that came to the same bytes have the same.

@@ -65,7 +65,7 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Star
     // Under StarPU's schedulers the plan only chose hosts.
     const Plan* obeyed = plan && arguments.scheduler.empty() ? &*plan : nullptr;
     if (Result<void> good = judged(problem, *trace, obeyed, ranks); !good) return good.error();
-    if (run >= arguments.warm_up) runs.traces.push_back(std::move(*trace));
+    if (run >= arguments.warm_up) runs.add(std::move(*trace));
   }
   return runs;
 }

@@ -117,7 +117,8 @@ Scales read_scales(Fields& above, const std::string& file) {
     } else {
       if (!kind.empty())
         fields.fail(
-            "a scale is of all ops on a kind of device; of one kind of op there are \"stretches\"");
+            "a scale is of all ops on a kind of device; a state that has one for a kind of op is "
+            "of an earlier tutti: measure anew, with another file for --state");
       fresh = scales.devices.emplace(where, scale).second;
     }
     if (!fresh) fields.fail("the scale stands twice");

@@ -34,6 +34,7 @@ constexpr double kMostRatio = 4;
 // Of ratios of several sizes; of a factor around 1; of what is added, in ns.
 constexpr double kScatter = 0.07;
 constexpr double kFactorSpread = 0.3;
+constexpr double kMostFactor = 2;
 constexpr double kExtraSpread = 1e5;
 // Nobody plans what is said to take so many times as long as the best.
 constexpr double kWorst = 4;
@@ -126,8 +127,10 @@ class Stretches {
     }
     if (ops < kLeastOps) return {};
     const double determinant = a * c - b * b;
-    return Stretch{.factor = 1 + (c * x - b * y) / determinant,
-                   .extra_ns = kExtraSpread * (a * y - b * x) / determinant};
+    // Sizes near each other say little of the slope, and larger ops must not pay for that.
+    const double above =
+        std::clamp((c * x - b * y) / determinant, 1 / kMostFactor - 1, kMostFactor - 1);
+    return Stretch{.factor = 1 + above, .extra_ns = kExtraSpread * (y - b * above) / c};
   }
 
   std::map<std::pair<std::string, std::string>, Sizes> found_;
@@ -328,13 +331,11 @@ Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
   return runs;
 }
 
-}  // namespace
-
-Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs, Runtime& runtime,
-                   Knowledge& knowledge, const TuneOptions& options) {
+// Requires knowledge without scales; on failure it has some or none.
+Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> graphs,
+                        Runtime& runtime, Knowledge& knowledge, const TuneOptions& options,
+                        const Scales& before) {
   Tuned tuned;
-  const Scales before = knowledge.scales();
-  knowledge.set_scales({});
   std::vector<Case> cases;
   int64_t total = 0;
   for (const Graph* graph : graphs) {
@@ -384,6 +385,17 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
   if (worse) tuned.error_after = tuned.error_before;
   const bool few = fitted->plans < static_cast<int>(kLeastPlans);
   knowledge.set_scales(few || worse ? before : scales);
+  return tuned;
+}
+
+}  // namespace
+
+Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs, Runtime& runtime,
+                   Knowledge& knowledge, const TuneOptions& options) {
+  const Scales before = knowledge.scales();
+  knowledge.set_scales({});
+  Result<Tuned> tuned = tune_anew(machine, graphs, runtime, knowledge, options, before);
+  if (!tuned) knowledge.set_scales(before);
   return tuned;
 }
 

@@ -93,6 +93,22 @@ TEST_F(Crowded, WhatSmallOpsWaitDoesNotStretchLargeOnes) {
   EXPECT_NEAR(knowledge_.scales().in_plan("matmul", "gpu", 1e8) / 1e8, 1, 0.1);
 }
 
+// Sizes so near each other that their line could have any slope.
+TEST_F(Crowded, LinesAreNeverSteep) {
+  HiddenMachine::Truth truth{.costs = true_costs()};
+  for (CostSpec::Efficiency& row : truth.costs.efficiencies) row.launch_overhead_ns = 3e6;
+  HiddenMachine reality(sheet_, truth);
+  const Graph smaller = chain(1000);
+  const Graph larger = chain(1024);
+  const Graph* const near[] = {&smaller, &larger};
+  must(tune(sheet_, near, reality, knowledge_, {}));
+  ASSERT_FALSE(knowledge_.scales().kinds.empty());
+  for (const auto& [key, stretch] : knowledge_.scales().kinds) {
+    EXPECT_GE(stretch.factor, 0.5) << key.first << " on " << key.second;
+    EXPECT_LE(stretch.factor, 2) << key.first << " on " << key.second;
+  }
+}
+
 TEST_F(Crowded, PlansTellOfTransfersToo) {
   HiddenMachine reality(sheet_, truth_among_others());
   const Graph* const one[] = {&small_};

@@ -271,7 +271,8 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
 
 std::string to_text(const CostSpec::Validation& validation) {
   return fmt::format(
-      "simulator against {} real runs of {} graph{}: rank correlation {:.2f} (better half {:.2f}), "
+      "simulator against {} plans of {} graph{}, really run: rank correlation {:.2f} (better half "
+      "{:.2f}), "
       "mean error {:.1f} %, top-1 regret {:.1f} %",
       validation.plans, validation.graphs, validation.graphs == 1 ? "" : "s",
       validation.rank_correlation, validation.rank_correlation_better_half,

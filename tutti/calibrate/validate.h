@@ -90,8 +90,8 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
 // docs/formats/validation.md
 std::string validation_to_json(const Validation& validation);
 
-// "simulator against 240 real runs of 3 graphs: rank correlation 0.97 (better half 0.81), mean
-// error 4.1 %, top-1 regret 0.9 %"
+// "simulator against 240 plans of 3 graphs, really run: rank correlation 0.97 (better half 0.81),
+// mean error 4.1 %, top-1 regret 0.9 %"
 std::string to_text(const CostSpec::Validation& validation);
 
 }  // namespace tutti
