@@ -79,6 +79,37 @@ TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
   }
 }
 
+// As a server's rounds are: too few decisions in each to judge by, and many of them.
+TEST(QuickEnough, JudgesShortRunsTogetherAndTriesAgainLater) {
+  Cluster cluster = job_study_cluster();
+  const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 1, 2));
+  ASSERT_TRUE(jobs);
+  ClusterSim sim(cluster, {});
+  Duration now{0};
+  const auto make = [](const char* name) {
+    const DispatcherEntry* entry = find_any_dispatcher(name).value();
+    return entry->make(entry->usual());
+  };
+  QuickEnough dispatcher(
+      make("fifo"), make("graphene"),
+      {.looked_at = 400, .runs_without = 3, .clock = [&] { return now += Duration(10'000'000); }});
+  const auto run = [&] {
+    const auto ran = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),
+                                 dispatcher, 1, 100'000);
+    EXPECT_TRUE(ran) << ran.error().message;
+    return ran->decisions;
+  };
+  int runs = 1;
+  const int64_t decisions = run();
+  ASSERT_LT(decisions, 400);
+  for (; !dispatcher.gave_up() && runs < 400; ++runs) run();
+  EXPECT_TRUE(dispatcher.gave_up()) << runs << " runs of " << decisions << " decisions";
+  for (int i = 0; i < 2; ++i) run();
+  EXPECT_TRUE(dispatcher.gave_up());
+  run();
+  EXPECT_FALSE(dispatcher.gave_up());
+}
+
 TEST(DispatcherConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
   for (const DispatcherEntry& entry : all_dispatchers()) {
     for (const Case& one : cases()) {

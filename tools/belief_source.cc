@@ -73,22 +73,31 @@ Result<ReportedBelief> of_this_host(const Machine& machine, const BeliefQuestion
   constexpr int kReadings = 8;
   constexpr auto kInterval = std::chrono::milliseconds(20);
   const auto feed = read_host(machine, {.interval = kInterval, .window = kReadings});
-  Known known(machine, counters_for_real(machine, *feed));
-  if (auto learnt = learn_from(question, known); !learnt) return learnt.error();
   std::this_thread::sleep_for((kReadings + 1) * kInterval);
   std::vector<CounterReading> readings;
   feed->last(readings);
+  // Others are told by runs of ours alone, of which there is none now.
+  std::vector<Counter> counted;
   Observation seen;
-  seen.readings.resize(known.counters.size());
-  for (size_t c = 0; c < known.counters.size(); ++c) {
-    const Counter& wanted = known.counters[c];
+  for (const Counter& wanted : counters_for_real(machine, *feed)) {
     for (size_t f = 0; f < feed->counters().size(); ++f) {
       const Counter& fed = feed->counters()[f];
       const bool same = fed.quantity == wanted.quantity && fed.resource == wanted.resource &&
                         fed.threshold == wanted.threshold;
-      if (same && seen.readings[c].count == 0) seen.readings[c] = readings[f];
+      if (!same || readings[f].count == 0) continue;
+      counted.push_back(wanted);
+      seen.readings.push_back(readings[f]);
+      break;
     }
   }
+  if (counted.empty()) {
+    return invalid_input(
+        fmt::format("nothing of machine '{}' is counted on this host; name a "
+                    "machine that it is, such as this-host, or ask for prior",
+                    machine.name()));
+  }
+  Known known(machine, std::move(counted));
+  if (auto learnt = learn_from(question, known); !learnt) return learnt.error();
   ReportedBelief made = known.view(
       machine, fmt::format("what this host counted in {} ms", kReadings * kInterval.count()),
       question.model_name);
@@ -165,6 +174,9 @@ Result<ReportedBelief> find_belief(const BeliefQuestion& question) {
           ? Machine::build(job_study_machine())
           : load_machine(question.machine.empty() ? "this-host" : question.machine);
   if (!machine) return machine.error();
+  if (!sim && !question.costs.empty()) {
+    return invalid_input("--costs is for --belief sim; without jobs nothing costs anything");
+  }
   if (sim) return in_simulation(std::move(*machine), question);
   return question.told == "host" ? of_this_host(*machine, question)
                                  : before_any_reading(*machine, question);

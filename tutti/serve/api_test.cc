@@ -586,5 +586,23 @@ TEST(Serve, LosesNothingOfWhatManyClientsSubmitAtOnce) {
   }
 }
 
+// Whoever starts a server without commands wants none, whatever an earlier one accepted.
+TEST(Served, CommandsOfAnEarlierServerAreNotRunByOneThatAllowsNone) {
+  const TestFolder folder;
+  {
+    DaemonOptions options;
+    options.allow_commands = true;
+    const Served first(folder.path(), std::move(options));
+    EXPECT_EQ(first.submit("?id=c", R"({"format": "tutti-graph", "schema_version": 2, "name": "c",
+                                        "ops": [{"name": "a", "command": {"argv": ["true"]}}]})"),
+              201);
+    first.runner->wait_for_start(1);
+  }
+  const Served again(folder.path());
+  EXPECT_EQ(again.state("c"), "failed");
+  EXPECT_NE(again.ask("GET", "/v1/jobs/c").body.find("--allow-commands"), std::string::npos);
+  EXPECT_TRUE(again.runner->started().empty());
+}
+
 }  // namespace
 }  // namespace tutti

@@ -14,6 +14,10 @@
 namespace tutti {
 namespace {
 
+constexpr const char* kCommandsRefused =
+    "the graph starts programs, and this server runs none; its operator can allow that with "
+    "--allow-commands";
+
 double seconds_between(int64_t from_ms, int64_t to_ms) {
   return static_cast<double>(std::max<int64_t>(0, to_ms - from_ms)) / 1000;
 }
@@ -139,9 +143,7 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
                                                 graph->size(), options_.most_ops));
   }
   if (!options_.allow_commands && graph->command_count() > 0) {
-    return refused(What::commands,
-                   "the graph starts programs, and this server runs none; its operator can allow "
-                   "that with --allow-commands");
+    return refused(What::commands, kCommandsRefused);
   }
   if (const Result<void> good = runner_->check(*graph); !good) {
     return refused(What::unrunnable, good.error().message);
@@ -287,7 +289,14 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
         .folder = fmt::format("{}/runs/{}", options_.folder, started.job.number),
         .place = place,
         .stop = Stop(&run.stop)};
-    report = graph ? runner_->run(*graph, context, decisions_) : Result<RunReport>(graph.error());
+    if (!graph) {
+      report = graph.error();
+    } else if (!options_.allow_commands && graph->command_count() > 0) {
+      // Accepted by a server that allowed them; whoever started this one does not.
+      report = failed(kCommandsRefused);
+    } else {
+      report = runner_->run(*graph, context, decisions_);
+    }
   } catch (const std::exception& error) {
     report = failed(error.what());
   }

@@ -1,5 +1,7 @@
 #include "tutti/serve/rounds_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -37,7 +39,7 @@ class Rounds : public Runner {
       : cluster_(std::move(cluster)),
         options_(std::move(options)),
         rounds_(std::move(rounds)),
-        expected_(static_cast<size_t>(rounds_.places)) {}
+        last_(static_cast<size_t>(rounds_.places)) {}
   ~Rounds() override {
     {
       MutexLock lock(mutex_);
@@ -75,6 +77,12 @@ class Rounds : public Runner {
       return invalid_input(
           "the graph starts programs, which dispatchers do not decide about; a server whose "
           "--policy decides about one job at a time, such as critical_path, runs them");
+    }
+    if (graph.size() > rounds_.most_ops) {
+      return invalid_input(fmt::format(
+          "the graph has {} ops, and jobs that share devices may have {}; a server whose --policy "
+          "decides about one job at a time, such as critical_path, runs it",
+          graph.size(), rounds_.most_ops));
     }
     if (const Result<void> good = check_code(graph, cluster_.machine(), rounds_.ops); !good) {
       return good;
@@ -141,19 +149,21 @@ class Rounds : public Runner {
   // Waits for it; none if all ends.
   Seats next_round() {
     MutexLock lock(mutex_);
+    // Jobs of the last round that have just ended will soon be followed by others, beside those
+    // that wait already: who has priority must not miss the round for a moment.
+    const size_t expected = std::min(last_ + waiting_.size(), static_cast<size_t>(rounds_.places));
     while (true) {
       while (!ends_ && waiting_.empty()) came_.wait(mutex_);
-      // Jobs of the last round that have just ended will soon be followed by others.
       const auto deadline = std::chrono::steady_clock::now() + rounds_.gather;
-      while (!ends_ && waiting_.size() < expected_ &&
+      while (!ends_ && waiting_.size() < expected &&
              came_.wait_until(mutex_, deadline) != std::cv_status::timeout) {
       }
       if (ends_) return {};
       if (waiting_.empty()) continue;  // cancelled
-      expected_ = std::min(waiting_.size(), static_cast<size_t>(rounds_.places));
-      const auto last = waiting_.begin() + static_cast<int64_t>(expected_);
-      Seats seats(waiting_.begin(), last);
-      waiting_.erase(waiting_.begin(), last);
+      last_ = std::min(waiting_.size(), static_cast<size_t>(rounds_.places));
+      const auto end = waiting_.begin() + static_cast<int64_t>(last_);
+      Seats seats(waiting_.begin(), end);
+      waiting_.erase(waiting_.begin(), end);
       return seats;
     }
   }
@@ -249,7 +259,7 @@ class Rounds : public Runner {
   std::condition_variable_any changed_;  // a job has ended
   Seats waiting_ GUARDED_BY(mutex_);
   Seats round_ GUARDED_BY(mutex_);  // by JobId; empty between rounds
-  size_t expected_ GUARDED_BY(mutex_);
+  size_t last_ GUARDED_BY(mutex_);  // how many jobs the last round had
   bool ends_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -20,7 +20,9 @@ namespace tutti {
 
 struct RoundsOptions {
   int places = 1;  // jobs of a round at most
-  // How long jobs wait for others to come, if the last round had more.
+  // Of a job. Dispatchers look at many ops for each decision, and nobody can be stopped meanwhile.
+  int32_t most_ops = 10'000;
+  // How long jobs wait for those that will follow the ones of the last round.
   std::chrono::milliseconds gather{5};
   // What the dispatcher is told, and who counts it; see RealClusterOptions.
   std::vector<Counter> counters{};
@@ -31,10 +33,10 @@ struct RoundsOptions {
 // `options.policy` is what the dispatcher is called, `make` makes it. Fails as `make`,
 // Cluster::make and RealCluster::open do.
 //
-// Refuses jobs with ops that must share a device, and commands. A job that is cancelled has its
-// answer at once; its ops go on, unnoticed, until nobody of the round is left. If a round fails,
-// those of its jobs that have not ended are run again one by one, so that only the one at fault
-// fails.
+// Refuses jobs with ops that must share a device, with too many ops, and commands. A job that is
+// cancelled has its answer at once; its ops go on, unnoticed, until nobody of the round is left. If
+// a round fails, those of its jobs that have not ended are run again one by one, so that only the
+// one at fault fails.
 Result<std::unique_ptr<Runner>> make_rounds_runner(const Machine& machine, RunnerOptions options,
                                                    RoundsOptions rounds,
                                                    const MakeDispatcher& make);

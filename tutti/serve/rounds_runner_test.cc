@@ -264,6 +264,14 @@ TEST(RoundsRunner, RefusesWhatDispatchersDoNotDecideAbout) {
   const Result<void> colocated = host.runner->check(together);
   ASSERT_FALSE(colocated);
   EXPECT_NE(colocated.error().message.find("leave 'colocate' out"), std::string::npos);
+  std::string ops;
+  for (int i = 0; i <= 10'000; ++i) {
+    ops += (i > 0 ? "," : "") + (R"({"name":"k)" + std::to_string(i)) +
+           R"(","kind":"k","run_time_ns":1})";
+  }
+  const Result<void> large = host.runner->check(graph_from(R"("ops":[)" + ops + "]"));
+  ASSERT_FALSE(large);
+  EXPECT_NE(large.error().message.find("10001 ops"), std::string::npos) << large.error().message;
   Source source =
       Source::from_text("test", R"({"format":"tutti-graph","schema_version":2,"name":"c","ops":[
                   {"name":"a","run_time_ns":1,"command":{"argv":["/bin/true"]}}]})");

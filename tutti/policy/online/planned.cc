@@ -4,6 +4,10 @@
 
 namespace tutti {
 
+void Planned::on_begin(const Cluster& /*cluster*/, uint64_t /*seed*/) {
+  std::erase_if(plans_, [](const auto& entry) { return entry.first.use_count() == 1; });
+}
+
 const Plan& Planned::plan_of(const std::shared_ptr<const Job>& job) {
   const auto found = plans_.find(job);
   if (found != plans_.end()) return found->second;

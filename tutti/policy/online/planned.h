@@ -23,13 +23,15 @@ class Planned final : public PlacingDispatcher {
   explicit Planned(PlanJob plan) : plan_(std::move(plan)) {}
 
  protected:
+  void on_begin(const Cluster& cluster, uint64_t seed) override;
   std::optional<Choice> choose(const ClusterState& state) override;
 
  private:
   const Plan& plan_of(const std::shared_ptr<const Job>& job);
 
   PlanJob plan_;
-  std::map<std::shared_ptr<const Job>, Plan> plans_;  // kept from run to run: jobs do not change
+  // Kept from run to run, as long as somebody else knows the job: jobs do not change.
+  std::map<std::shared_ptr<const Job>, Plan> plans_;
 };
 
 }  // namespace tutti

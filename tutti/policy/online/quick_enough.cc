@@ -33,9 +33,7 @@ QuickEnough::QuickEnough(std::unique_ptr<Dispatcher> thoughtful, std::unique_ptr
 void QuickEnough::begin(const Cluster& cluster, uint64_t seed) {
   thoughtful_->begin(cluster, seed);
   quick_->begin(cluster, seed);
-  gave_up_ = false;
-  decisions_ = 0;
-  waited_ = launched_ = Duration(0);
+  if (gave_up_ && --runs_left_ <= 0) gave_up_ = false;
 }
 
 Action QuickEnough::decide(const ClusterState& state) {
@@ -53,6 +51,7 @@ Action QuickEnough::decide(const ClusterState& state) {
 void QuickEnough::judge() {
   gave_up_ = static_cast<double>(waited_.count()) >
              options_.most_share * static_cast<double>(launched_.count());
+  runs_left_ = options_.runs_without;
   decisions_ = 0;
   waited_ = launched_ = Duration(0);
 }
