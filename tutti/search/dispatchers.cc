@@ -1,5 +1,7 @@
 #include "tutti/search/dispatchers.h"
 
+#include <algorithm>
+
 #include "tutti/policy/heuristic/heft.h"
 #include "tutti/policy/online/planned.h"
 #include "tutti/search/auto.h"
@@ -7,11 +9,15 @@
 namespace tutti {
 namespace {
 
+// Of more ops than that, jobs get fewer evaluations: who decides is waited for.
+constexpr int64_t kWholeBudget = 1000;
+
 // A job has the machine to itself when it is planned, and no constraints: HEFT finds a plan even
 // where a simulated run would not fit into the machine's memories, which `auto` refuses.
 Plan plan_job_by_auto(const Problem& problem, int64_t evaluations) {
   AutoSettings settings;
-  settings.budget.evaluations = evaluations;
+  settings.budget.evaluations = std::max<int64_t>(
+      evaluations * kWholeBudget / std::max<int64_t>(problem.graph.size(), kWholeBudget), 1);
   Result<AutoResult> found = plan_auto(problem, settings);
   return found ? std::move(found->plan) : Heft().plan(problem, {}, 0).value();
 }
