@@ -13,6 +13,7 @@
 #include "tutti/machine/preset.h"
 #include "tutti/plan/job_study.h"
 #include "tutti/policy/online/registry.h"
+#include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 
@@ -34,7 +35,7 @@ struct Known {
   Known(const Machine& machine, std::vector<Counter> counted)
       : counters(std::move(counted)),
         belief(machine, counters),
-        constants(belief.network().start()) {}
+        constants(first_constants(belief.network())) {}
 
   ReportedBelief view(const Machine& machine, std::string told, const std::string& model) const {
     ReportedBelief made = view_of(machine, counters, belief.built(), constants);

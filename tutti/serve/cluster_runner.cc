@@ -6,6 +6,7 @@
 
 #include "tutti/belief/belief.h"
 #include "tutti/policy/online/registry.h"
+#include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 
 namespace tutti {
@@ -27,7 +28,7 @@ class World {
         counters_(usual_counters(cluster_.machine())),
         sim_(cluster_, {.counters = counters_}),
         belief_(cluster_.machine(), counters_),
-        constants_(belief_.network().start()) {}
+        constants_(first_constants(belief_.network())) {}
 
   // Before any run.
   Result<void> decide_by(const MakeDispatcher& make) {

@@ -10,6 +10,7 @@
 #include "tutti/base/mutex.h"
 #include "tutti/belief/belief.h"
 #include "tutti/machine/discover.h"
+#include "tutti/policy/symphony/model.h"
 #include "tutti/telemetry/available.h"
 #include "tutti/telemetry/sampler.h"
 
@@ -70,7 +71,7 @@ class HostMeter : public Meter {
 
  private:
   void work() {
-    const std::vector<double> constants = belief_.network().start();
+    const std::vector<double> constants = first_constants(belief_.network());
     uint64_t round = 0;
     while (true) {
       for (int i = 0; i < kReadings; ++i) {

@@ -9,7 +9,6 @@
 #include "tutti/belief/constants_file.h"
 
 namespace tutti {
-namespace {
 
 // A decision draws few samples. With the spreads that a belief starts from elsewhere, hardly one of
 // them keeps a weight where many things are seen to wait at once, and what a counter tells outright
@@ -26,8 +25,6 @@ std::vector<double> first_constants(const Network& network) {
   }
   return raw;
 }
-
-}  // namespace
 
 Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFile& file,
                                                                  const std::string& path,

@@ -17,6 +17,9 @@
 
 namespace tutti {
 
+// The constants that a policy's belief has before it has learned.
+std::vector<double> first_constants(const Network& network);
+
 class SymphonyModel {
  public:
   // Fails (invalid_input) unless the file is a whole model for such a machine and such counters.
