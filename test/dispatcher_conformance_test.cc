@@ -55,6 +55,11 @@ std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const 
   return finishes;
 }
 
+std::unique_ptr<Dispatcher> usual(const char* name) {
+  const DispatcherEntry* entry = find_any_dispatcher(name).value();
+  return entry->make(entry->usual());
+}
+
 // Decisions of 1 us beside ops of milliseconds are left to who makes them; those of 10 ms are not,
 // and the work gets done all the same.
 TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
@@ -64,12 +69,9 @@ TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
     ASSERT_TRUE(jobs);
     ClusterSim sim(cluster, {});
     Duration now{0};
-    const auto make = [](const char* name) {
-      const DispatcherEntry* entry = find_any_dispatcher(name).value();
-      return entry->make(entry->usual());
-    };
     // Asked before and after each decision.
-    QuickEnough dispatcher(make("fifo"), make("graphene"), {.clock = [&] { return now += taken; }});
+    QuickEnough dispatcher(usual("fifo"), usual("graphene"),
+                           {.clock = [&] { return now += taken; }});
     const auto run = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
                                  dispatcher, 1, 100'000);
     ASSERT_TRUE(run) << run.error().message;
@@ -86,12 +88,8 @@ TEST(QuickEnough, JudgesShortRunsTogetherAndTriesAgainLater) {
   ASSERT_TRUE(jobs);
   ClusterSim sim(cluster, {});
   Duration now{0};
-  const auto make = [](const char* name) {
-    const DispatcherEntry* entry = find_any_dispatcher(name).value();
-    return entry->make(entry->usual());
-  };
   QuickEnough dispatcher(
-      make("fifo"), make("graphene"),
+      usual("fifo"), usual("graphene"),
       {.looked_at = 400, .runs_without = 3, .clock = [&] { return now += Duration(10'000'000); }});
   const auto run = [&] {
     const auto ran = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),

@@ -587,7 +587,7 @@ TEST(Serve, LosesNothingOfWhatManyClientsSubmitAtOnce) {
 }
 
 // Whoever starts a server without commands wants none, whatever an earlier one accepted.
-TEST(Served, CommandsOfAnEarlierServerAreNotRunByOneThatAllowsNone) {
+TEST(Serve, CommandsOfAnEarlierServerAreNotRunByOneThatAllowsNone) {
   const TestFolder folder;
   {
     DaemonOptions options;
