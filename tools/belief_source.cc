@@ -82,10 +82,7 @@ Result<ReportedBelief> of_this_host(const Machine& machine, const BeliefQuestion
   Observation seen;
   for (const Counter& wanted : counters_for_real(machine, *feed)) {
     for (size_t f = 0; f < feed->counters().size(); ++f) {
-      const Counter& fed = feed->counters()[f];
-      const bool same = fed.quantity == wanted.quantity && fed.resource == wanted.resource &&
-                        fed.threshold == wanted.threshold;
-      if (!same || readings[f].count == 0) continue;
+      if (!counts_the_same(feed->counters()[f], wanted) || readings[f].count == 0) continue;
       counted.push_back(wanted);
       seen.readings.push_back(readings[f]);
       break;

@@ -106,10 +106,8 @@ std::vector<Counter> counters_for_real(const Machine& machine, const CounterFeed
   std::vector<Counter> counters = usual_counters(machine);
   std::erase_if(counters, [&](const Counter& counter) {
     if (OwnCounters::tells(machine, counter)) return false;
-    return std::none_of(feed.counters().begin(), feed.counters().end(), [&](const Counter& fed) {
-      return fed.quantity == counter.quantity && fed.resource == counter.resource &&
-             fed.threshold == counter.threshold;
-    });
+    return std::none_of(feed.counters().begin(), feed.counters().end(),
+                        [&](const Counter& fed) { return counts_the_same(fed, counter); });
   });
   return counters;
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tutti/belief/belief.h"
-#include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 
@@ -153,15 +152,6 @@ class ClusterMeter : public Meter {
 };
 
 }  // namespace
-
-MakeDispatcher registered_dispatcher(const std::string& name) {
-  return
-      [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
-        const Result<const DispatcherEntry*> entry = find_dispatcher(name);
-        if (!entry) return entry.error();
-        return (*entry)->make((*entry)->usual());
-      };
-}
 
 Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
                                     const MakeDispatcher& make) {

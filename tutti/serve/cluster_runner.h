@@ -27,9 +27,6 @@ struct ServedCluster {
 using MakeDispatcher = std::function<Result<std::unique_ptr<Dispatcher>>(
     const Cluster& cluster, const std::vector<Counter>& counters)>;
 
-// One of the registry; fails (invalid_input) when it is made if there is none of that name.
-MakeDispatcher registered_dispatcher(const std::string& name);
-
 // `options.policy` is what the dispatcher is called, `make` makes it; `places` jobs share the
 // machine. Fails as `make` or Cluster::make does.
 Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,

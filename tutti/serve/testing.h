@@ -14,6 +14,8 @@
 #include <memory>
 #include <string>
 
+#include "tutti/policy/online/registry.h"
+#include "tutti/serve/cluster_runner.h"
 #include "tutti/serve/job.h"
 
 namespace tutti {
@@ -34,6 +36,16 @@ class TestFolder {
  private:
   std::string path_;
 };
+
+// One of the registry; fails when it is made if there is none of that name.
+inline MakeDispatcher registered_dispatcher(const std::string& name) {
+  return
+      [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
+        const Result<const DispatcherEntry*> entry = find_dispatcher(name);
+        if (!entry) return entry.error();
+        return (*entry)->make((*entry)->usual());
+      };
+}
 
 inline Submission submission(const std::string& id, int32_t priority = 0,
                              const std::string& content = "content") {

@@ -16,6 +16,11 @@
 
 namespace tutti {
 
+// Whether both count the same thing, whoever reads them.
+inline bool counts_the_same(const Counter& a, const Counter& b) {
+  return a.quantity == b.quantity && a.resource == b.resource && a.threshold == b.threshold;
+}
+
 struct FeedOptions {
   Duration interval{5'000'000};  // between two readings of a source
   int window = 8;                // readings of a counter that count, the last ones

@@ -11,11 +11,6 @@
 namespace tutti {
 namespace {
 
-// What is the same of a counter, whoever reads it.
-bool counts_the_same(const Counter& a, const Counter& b) {
-  return a.quantity == b.quantity && a.resource == b.resource && a.threshold == b.threshold;
-}
-
 std::vector<int> places_in_feed(const std::vector<Counter>& counters, const CounterFeed* feed) {
   std::vector<int> places;
   for (const Counter& counter : counters) {
