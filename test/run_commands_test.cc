@@ -62,6 +62,20 @@ TEST_F(RunCommands, EvenCountsOfRunsHaveATraceToo) {
   }
 }
 
+TEST_F(RunCommands, ARunThatIsQuickerThanItsCostsSayPassesTheJudge) {
+  // A device that is said to be a thousand times slower than any core: every bound is far above
+  // what is measured.
+  const std::string slow = write("slow.json", R"({"schema_version": 1, "name": "slow",
+      "host": [{"name": "host", "memory_bytes": 1e9}],
+      "device": [{"name": "cpu0", "kind": "cpu", "uses_host_memory": true, "units": 1,
+                  "flops_per_s": 1e6, "bytes_per_s": 1e6}]})");
+  const std::string trace = path("trace.json");
+  const Ran ran = run({"run", graph_, "-m", slow, "--policy", "heft", "--trace", trace});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Ran judged = run({"check", graph_, "-m", slow, "--trace", trace});
+  EXPECT_EQ(judged.exit_code, 0) << judged.out << judged.err;
+}
+
 TEST_F(RunCommands, BarriersAndOnlinePoliciesRunToo) {
   EXPECT_EQ(run({"run", graph_, "-m", kHere, "--policy", "heft", "--bulk-synchronous"}).exit_code,
             0);

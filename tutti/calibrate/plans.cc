@@ -36,17 +36,27 @@ class Collector {
   std::set<std::pair<std::vector<DeviceId>, std::vector<int64_t>>> known_;
 };
 
-// Each op, or its whole colocation group, goes elsewhere with that probability.
-Plan moved(const Problem& problem, const Plan& base, double share, Rng rng) {
+// Where ops of a plan are moved: each anywhere, so that values travel, or all to one device, so that
+// it has too much to do. A simulator must tell both apart from the plan itself.
+enum class To : uint8_t { anywhere, one_device };
+
+// Each op, or its whole colocation group, is moved with that probability.
+Plan moved(const Problem& problem, const Plan& base, double share, To whither, Rng rng) {
   Plan plan{.placement = base.placement, .priority = base.priority};
   plan.provenance = base.provenance;
   plan.provenance.policy += fmt::format(" moved {:.0f} %", 100 * share);
+  if (whither == To::one_device) plan.provenance.policy += " to one device";
+  const DeviceId one{static_cast<int32_t>(rng.below(problem.machine.size()))};
   for (const OpId op : problem.graph.ops()) {
     const int group = problem.colocation_group(op);
     if (group >= 0 && problem.members(group).front() != op) continue;
     if (rng.uniform() >= share) continue;
     const auto devices = problem.devices_for(op);
-    const DeviceId to = devices[rng.below(devices.size())];
+    DeviceId to = devices[rng.below(devices.size())];
+    if (whither == To::one_device) {
+      if (std::find(devices.begin(), devices.end(), one) == devices.end()) continue;
+      to = one;
+    }
     if (group < 0) {
       plan.placement[op.index] = to;
     } else {
@@ -72,10 +82,11 @@ std::vector<Plan> diverse_plans(const Problem& problem, std::vector<Plan> given,
   // Small graphs have few plans: after so many vain tries there are no more.
   const int most_tries = 20 * count;
   for (int i = 0; i < most_tries && !collector.full() && !bases.empty() && !stop.now(); ++i) {
-    const Rng rng = Rng(seed).split(static_cast<uint64_t>(i));
+    Rng rng = Rng(seed).split(static_cast<uint64_t>(i));
     const Plan& base = bases[static_cast<size_t>(i) % bases.size()];
-    const double share = kShares[static_cast<size_t>(i) / bases.size() % std::size(kShares)];
-    collector.add(moved(problem, base, share, rng));
+    const double share = kShares[rng.below(std::size(kShares))];
+    const To whither = rng.below(2) == 0 ? To::anywhere : To::one_device;
+    collector.add(moved(problem, base, share, whither, rng));
   }
   return collector.take();
 }
