@@ -36,8 +36,8 @@ class Collector {
   std::set<std::pair<std::vector<DeviceId>, std::vector<int64_t>>> known_;
 };
 
-// Where ops of a plan are moved: each anywhere, so that values travel, or all to one device, so that
-// it has too much to do. A simulator must tell both apart from the plan itself.
+// Where ops of a plan are moved: each anywhere, so that values travel, or all to one device, so
+// that it has too much to do. A simulator must tell both apart from the plan itself.
 enum class To : uint8_t { anywhere, one_device };
 
 // Each op, or its whole colocation group, is moved with that probability.
