@@ -12,24 +12,51 @@
 namespace tutti {
 namespace {
 
+constexpr int kWatchSamples = 64;  // as policies have it (SymphonyShape)
+
+std::vector<std::unique_ptr<CounterSource>> one_of(std::unique_ptr<CounterSource> source) {
+  std::vector<std::unique_ptr<CounterSource>> list;
+  list.push_back(std::move(source));
+  return list;
+}
+
 double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// A fixed amount of products and streams on every core.
-Spent work_on_all(std::vector<std::vector<float>>& memory) {
+// How a fixed amount of products and streams is divided among cores.
+enum class Division : uint8_t {
+  even,   // each core has its part, and the slowest decides: whoever takes time from one core
+          // takes it from all
+  pieces  // whoever is free takes the next piece, as ops go to devices that are free
+};
+
+Spent work_on_all(std::vector<std::vector<float>>& memory, Division division) {
+  constexpr int kPasses = 24;
+  constexpr size_t kPieces = 16;  // of a pass over one core's memory
   const double begin = seconds_now();
   std::vector<double> spent(memory.size(), 0.0);
+  std::atomic<size_t> next{0};
+  const auto work = [](std::vector<float>& on, size_t first, size_t end) {
+    float factor = 1.0F;
+    for (size_t i = first; i < end; ++i) {
+      factor = factor * 0.999F + 0.001F;
+      on[i] = on[i] * factor + 0.5F;
+    }
+  };
   std::vector<std::thread> team;
   for (size_t t = 0; t < memory.size(); ++t) {
     team.emplace_back([&, t] {
-      for (int pass = 0; pass < 24; ++pass) {
-        float factor = 1.0F;
-        for (float& x : memory[t]) {
-          factor = factor * 0.999F + 0.001F;
-          x = x * factor + 0.5F;
+      const size_t size = memory[t].size();
+      if (division == Division::even) {
+        for (int pass = 0; pass < kPasses; ++pass) work(memory[t], 0, size);
+      } else {
+        const size_t all = kPasses * kPieces * memory.size();
+        for (size_t mine = next++; mine < all; mine = next++) {
+          const size_t piece = mine / memory.size() % kPieces;
+          work(memory[t], piece * size / kPieces, (piece + 1) * size / kPieces);
         }
       }
       spent[t] = thread_seconds();
@@ -37,6 +64,33 @@ Spent work_on_all(std::vector<std::vector<float>>& memory) {
   }
   for (std::thread& one : team) one.join();
   return {seconds_now() - begin, mean_of(spent)};
+}
+
+// What one reading of each source takes, and one update.
+void show_costs(const Machine& machine) {
+  constexpr int kTimes = 40;
+  for (AvailableSource& item : available_sources(machine)) {
+    if (item.source == nullptr) continue;
+    Sampler sampler(one_of(std::move(item.source)));
+    const Spent before{seconds_now(), thread_seconds()};
+    for (int i = 0; i < kTimes; ++i) sampler.sample();
+    fmt::print("one reading of {}: {:.3f} ms of the processor's time, {:.3f} ms in all\n",
+               item.name, 1e3 * (thread_seconds() - before.processor) / kTimes,
+               1e3 * (seconds_now() - before.wall) / kTimes);
+  }
+  Sampler sampler(all_sources(machine));
+  const Belief belief(machine, sampler.counters());
+  const std::vector<double> constants = belief.network().start();
+  for (int i = 0; i < kReadings; ++i) {
+    std::this_thread::sleep_for(kBetweenReadings);
+    sampler.sample();
+  }
+  const Observation seen{.readings = sampler.take()};
+  const double before = thread_seconds();
+  for (int i = 0; i < kTimes; ++i)
+    belief.infer(constants, seen, {.samples = kWatchSamples, .seed = static_cast<uint64_t>(i)});
+  fmt::print("one update: {:.3f} ms, {} samples of {} variables\n",
+             1e3 * (thread_seconds() - before) / kTimes, kWatchSamples, belief.network().size());
 }
 
 }  // namespace
@@ -95,30 +149,31 @@ Spent watch_host(const Machine& machine, const std::atomic<bool>& stop) {
     std::this_thread::sleep_for(kBetweenReadings);
     sampler.sample();
     if (reading % kReadings != 0) continue;
-    belief.infer(constants, {.readings = sampler.take()}, {.seed = static_cast<uint64_t>(reading)});
+    belief.infer(constants, {.readings = sampler.take()},
+                 {.samples = kWatchSamples, .seed = static_cast<uint64_t>(reading)});
   }
   return {seconds_now() - before.wall, thread_seconds() - before.processor};
 }
 
-void show_overhead(const Machine& machine, double seconds) {
+namespace {
+
+// A run alone and beside watch_host, in turns, for about so long.
+void show_pairs(const Machine& machine, std::vector<std::vector<float>>& memory, Division division,
+                double seconds) {
   const double begin = seconds_now();
-  warn_of_others(machine);
-  std::vector<std::vector<float>> memory(std::max(1U, std::thread::hardware_concurrency()),
-                                         std::vector<float>(size_t{4} << 20, 1.0F));
-  work_on_all(memory);
   Spent watcher;
   // Both begin after a rest: cores that have just worked are quicker than those that have slept.
   constexpr double kUntilCountersAreFound = 0.3;
   const auto alone = [&] {
     pause(kUntilCountersAreFound);
-    return work_on_all(memory);
+    return work_on_all(memory, division);
   };
   const auto beside = [&] {
     std::atomic<bool> stop{false};
     Spent own;
     std::thread thread([&] { own = watch_host(machine, stop); });
     pause(kUntilCountersAreFound);
-    const Spent run = work_on_all(memory);
+    const Spent run = work_on_all(memory, division);
     stop = true;
     thread.join();
     watcher.wall += own.wall;
@@ -127,7 +182,7 @@ void show_overhead(const Machine& machine, double seconds) {
   };
   std::vector<double> wall;
   std::vector<double> processor;
-  for (double longest = 0; wall.size() < 100 && seconds_now() + longest - begin < seconds;) {
+  for (double longest = 0; wall.size() < 200 && seconds_now() + longest - begin < seconds;) {
     const double from = seconds_now();
     const bool first = wall.size() % 2 == 0;  // whatever drifts falls on both
     const Spent one = first ? alone() : beside();
@@ -136,14 +191,29 @@ void show_overhead(const Machine& machine, double seconds) {
     processor.push_back(first ? other.processor / one.processor : one.processor / other.processor);
     longest = std::max(longest, seconds_now() - from);
   }
-  fmt::print(
-      "a run on {} cores beside readings every {} ms and an update every {} readings, over the run "
-      "alone, {} pairs:\n  time {}, median {:.4f}; its own processor time {}, median {:.4f}\n",
-      memory.size(), kBetweenReadings.count(), kReadings, wall.size(), shown(wall, 4),
-      median_of(wall), shown(processor, 4), median_of(processor));
+  fmt::print("{}, {} pairs:\n  time {}, median {:.4f}; its own processor time {}, median {:.4f}\n",
+             division == Division::even ? "each core has its part" : "who is free takes the next",
+             wall.size(), shown(wall, 4), median_of(wall), shown(processor, 4),
+             median_of(processor));
   const double share = watcher.processor / watcher.wall;
-  fmt::print("the watcher's own time: {:.2f} % of one core, {:.3f} % of all\n", 100 * share,
+  fmt::print("  the watcher's own time: {:.2f} % of one core, {:.3f} % of all\n", 100 * share,
              100 * share / static_cast<double>(memory.size()));
+}
+
+}  // namespace
+
+void show_overhead(const Machine& machine, double seconds) {
+  warn_of_others(machine);
+  show_costs(machine);
+  std::vector<std::vector<float>> memory(std::max(1U, std::thread::hardware_concurrency()),
+                                         std::vector<float>(size_t{4} << 20, 1.0F));
+  work_on_all(memory, Division::even);
+  fmt::print(
+      "a run on {} cores beside readings every {} ms and an update every {}, over the run "
+      "alone\n",
+      memory.size(), kBetweenReadings.count(), kReadings);
+  for (const Division division : {Division::pieces, Division::even})
+    show_pairs(machine, memory, division, seconds / 2);
 }
 
 }  // namespace tutti

@@ -53,7 +53,8 @@ struct Spent {
 // Reads and updates until it is told to stop.
 Spent watch_host(const Machine& machine, const std::atomic<bool>& stop);
 
-// A run on all cores alone and beside watch_host, in turns, for about so long.
+// What readings and updates take, then a run on all cores alone and beside watch_host, in turns,
+// for about so long.
 void show_overhead(const Machine& machine, double seconds);
 
 }  // namespace tutti

@@ -46,7 +46,9 @@ struct SymphonyArguments {
   std::optional<int> passage;
   std::optional<int> repeats;
   std::optional<int> minibatches;
+  std::optional<int> averaged_over;
   std::optional<int> check_every;
+  std::optional<int> checks;
   std::optional<double> first_rate;
   std::optional<double> last_rate;
   std::optional<double> belief_rate;
@@ -76,7 +78,9 @@ void apply_flags(const SymphonyArguments& arguments, SymphonyConfiguration& made
   override(arguments.passage, settings.passage);
   override(arguments.repeats, settings.repeats);
   override(arguments.minibatches, settings.minibatches);
+  override(arguments.averaged_over, settings.averaged_over);
   override(arguments.check_every, settings.check_every);
+  override(arguments.checks, settings.checks);
   override(arguments.first_rate, settings.learning_rate.first);
   override(arguments.last_rate, settings.learning_rate.last);
   override(arguments.belief_rate, settings.belief_rate);
@@ -239,7 +243,15 @@ void add_learning_flags(CLI::App& command, SymphonyArguments& arguments) {
       .add_option("--repeats", arguments.repeats, "How often an update's episodes are learned from")
       ->check(count);
   command.add_option("--minibatches", arguments.minibatches, "Steps of each time")->check(count);
+  command
+      .add_option("--averaged-over", arguments.averaged_over,
+                  "The model is the mean of the weights after about so many updates")
+      ->check(count);
   command.add_option("--check-every", arguments.check_every, "Updates between two judgements")
+      ->check(count);
+  command
+      .add_option("--checks", arguments.checks,
+                  "Scenarios of a judgement, of each load, with and without unknown load")
       ->check(count);
   command.add_option("--first-rate", arguments.first_rate, "Learning rate at first")->check(rate);
   command.add_option("--last-rate", arguments.last_rate, "Learning rate at last")->check(rate);

@@ -89,12 +89,16 @@ class PerfSource final : public CounterSource {
     add({"cache_misses", "B/s", memory, everywhere ? Quantity::traffic : Quantity::other},
         PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, kLineBytes);
     add_stalls(memory, everywhere);
+    // The kernel's own, for all processes, are in /proc, where reading them interrupts nobody.
+    if (everywhere) {
+      read_first();
+      return;
+    }
     add({"task_clock", "cores"}, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 1e-9);
     add({"page_faults", "1/s", memory}, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
     add({"context_switches", "1/s"}, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
     add({"migrations", "1/s"}, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS);
-    std::vector<double> first(counters_.size());
-    read(first);
+    read_first();
   }
 
   std::span<const Counter> counters() const override { return counters_; }
@@ -118,6 +122,12 @@ class PerfSource final : public CounterSource {
     double unit;
     Rate rate{};
   };
+
+  // Rates are since the last time.
+  void read_first() {
+    std::vector<double> first(counters_.size());
+    read(first);
+  }
 
   void add(Counter counter, uint32_t type, uint64_t config, double unit = 1) {
     std::optional<Event> event = Event::open(type, config, on_);

@@ -1,6 +1,6 @@
-// Counters of the processor by perf_event_open: cycles, instructions, cache misses, stalls, and
-// what the kernel counts itself. Each is tried and listed only if it opens: virtual machines often
-// have none of the processor's, and without the right to see others only those of this process.
+// Counters of the processor by perf_event_open: cycles, instructions, cache misses, stalls. Each is
+// tried and listed only if it opens: virtual machines often have none. Without the right to see
+// others, or without any, those of this process alone, with what the kernel counts itself.
 
 #ifndef TUTTI_TELEMETRY_PERF_H_
 #define TUTTI_TELEMETRY_PERF_H_

@@ -7,9 +7,11 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "tutti/telemetry/kernel_file.h"
 
 namespace tutti {
 namespace {
@@ -20,53 +22,40 @@ struct Ticks {
   double all = 0;
 };
 
-// "cpu3 user nice system idle iowait irq softirq steal ...".
-Ticks ticks_in(std::istringstream& words) {
+// "cpu3 user nice system idle iowait irq softirq steal ...", without its first word.
+Ticks ticks_in(std::string_view line) {
   Ticks ticks;
-  double value = 0;
-  for (int field = 0; field < 8 && words >> value; ++field) {
-    ticks.all += value;
-    if (field != 3 && field != 4) ticks.busy += value;
+  for (int field = 0; field < 8; ++field) {
+    const std::optional<double> value = next_number(line);
+    if (!value) break;
+    ticks.all += *value;
+    if (field != 3 && field != 4) ticks.busy += *value;
   }
   return ticks;
 }
 
-// Lines of "name value" or "name: value kB", as in vmstat, meminfo and cpu.stat.
-std::optional<double> value_of(const std::string& path, const std::string& name) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string key;
-    double value = 0;
-    if (!(words >> key >> value)) continue;
-    if (!key.empty() && key.back() == ':') key.pop_back();
-    if (key == name) return value;
-  }
-  return std::nullopt;
-}
-
-std::optional<double> number_in(const std::string& path) {
-  double number = 0;
-  std::ifstream file(path);
-  return file >> number ? std::optional(number) : std::nullopt;
-}
+// Received and sent.
+using InterfaceBytes = std::map<std::string, std::pair<double, double>, std::less<>>;
 
 // Bytes of each interface but the loopback: /proc/net/dev has two lines of headings, then
 // "eth0: received-bytes and 7 more, sent-bytes ...".
-std::map<std::string, std::pair<double, double>> interface_bytes(const std::string& path) {
-  std::map<std::string, std::pair<double, double>> bytes;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
+InterfaceBytes interface_bytes(std::string_view text) {
+  InterfaceBytes bytes;
+  while (!text.empty()) {
+    std::string_view line = next_line(text);
     const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    std::istringstream name(line.substr(0, colon));
-    std::istringstream words(line.substr(colon + 1));
-    std::string interface;
+    if (colon == std::string_view::npos) continue;
+    std::string_view name = line.substr(0, colon);
+    name = next_word(name);
+    line.remove_prefix(colon + 1);
     double fields[9] = {};
-    name >> interface;
     int count = 0;
-    while (count < 9 && words >> fields[count]) ++count;
-    if (count == 9 && interface != "lo") bytes[interface] = {fields[0], fields[8]};
+    while (count < 9) {
+      const std::optional<double> value = next_number(line);
+      if (!value) break;
+      fields[count++] = *value;
+    }
+    if (count == 9 && name != "lo") bytes[std::string(name)] = {fields[0], fields[8]};
   }
   return bytes;
 }
@@ -84,31 +73,38 @@ std::string cgroup_folder(const std::string& root) {
 
 class ProcSource final : public CounterSource {
  public:
-  ProcSource(const Machine& machine, Clock clock, std::string root, CoresAre what)
-      : clock_(std::move(clock)), root_(std::move(root)), cgroup_(cgroup_folder(root_)) {
-    read_stat();
-    network_ = interface_bytes(root_ + "/proc/net/dev");
-    for (HostCore& core : host_cores(machine, root_, what)) {
+  ProcSource(const Machine& machine, Clock clock, const std::string& root, CoresAre what)
+      : clock_(std::move(clock)),
+        stat_(root + "/proc/stat"),
+        vmstat_(root + "/proc/vmstat"),
+        meminfo_(root + "/proc/meminfo"),
+        interfaces_(root + "/proc/net/dev"),
+        cgroup_cpu_(cgroup_folder(root) + "/cpu.stat"),
+        cgroup_memory_(cgroup_folder(root) + "/memory.current"),
+        old_cgroup_cpu_(root + "/sys/fs/cgroup/cpuacct/cpuacct.usage"),
+        old_cgroup_memory_(root + "/sys/fs/cgroup/memory/memory.usage_in_bytes") {
+    read_files();
+    for (HostCore& core : host_cores(machine, root, what)) {
       const std::string name = resource_name(machine, core.resource);
       counters_.push_back({name + ".busy", "share", core.resource, Quantity::busy});
       cores_.push_back({std::move(core), {}});
     }
     const Resource memory = resource_of(machine.host_memory());
     add_rate("context_switches", "1/s", {}, [this] { return switches_; });
-    add_rate("page_faults", "1/s", memory, of(root_ + "/proc/vmstat", "pgfault"));
-    add_rate("major_page_faults", "1/s", memory, of(root_ + "/proc/vmstat", "pgmajfault"));
-    for (const auto& [name, bytes] : interface_bytes(root_ + "/proc/net/dev")) {
+    add_rate("page_faults", "1/s", memory, [this] { return vmstat_.value_of("pgfault"); });
+    add_rate("major_page_faults", "1/s", memory, [this] { return vmstat_.value_of("pgmajfault"); });
+    for (const auto& [name, bytes] : network_) {
       add_rate(name + ".received", "B/s", {}, [this, name = name] { return received(name); });
       add_rate(name + ".sent", "B/s", {}, [this, name = name] { return sent(name); });
     }
     add_level("memory_available", "B", memory, [this] {
-      const auto kibibytes = value_of(root_ + "/proc/meminfo", "MemAvailable");
+      const auto kibibytes = meminfo_.value_of("MemAvailable");
       return kibibytes ? std::optional(*kibibytes * 1024) : std::nullopt;
     });
     add_rate("cgroup.cpu", "cores", {}, [this] { return cgroup_cpu_seconds(); });
     add_level("cgroup.memory", "B", memory, [this] {
-      const auto bytes = number_in(cgroup_ + "/memory.current");
-      return bytes ? bytes : number_in(root_ + "/sys/fs/cgroup/memory/memory.usage_in_bytes");
+      const auto bytes = cgroup_memory_.number();
+      return bytes ? bytes : old_cgroup_memory_.number();
     });
     std::vector<double> first(counters_.size());
     read(first);
@@ -118,10 +114,9 @@ class ProcSource final : public CounterSource {
 
   void read(std::span<double> values) override {
     const Duration now = clock_();
-    const auto processors = read_stat();
-    network_ = interface_bytes(root_ + "/proc/net/dev");
+    read_files();
     size_t next = 0;
-    for (Core& core : cores_) values[next++] = busy_share(core, processors);
+    for (Core& core : cores_) values[next++] = busy_share(core, processors_);
     for (Other& other : others_) {
       const std::optional<double> value = other.look();
       values[next++] = !value ? kUnknown : other.is_level ? *value : other.rate.update(*value, now);
@@ -140,15 +135,19 @@ class ProcSource final : public CounterSource {
     Rate rate{};
   };
 
-  static Look of(std::string path, std::string name) {
-    return [path = std::move(path), name = std::move(name)] { return value_of(path, name); };
+  void read_files() {
+    for (KernelFile* file : {&stat_, &vmstat_, &meminfo_, &interfaces_, &cgroup_cpu_,
+                             &cgroup_memory_, &old_cgroup_cpu_, &old_cgroup_memory_}) {
+      file->read();
+    }
+    read_stat();
+    network_ = interface_bytes(interfaces_.text());
   }
 
   // Of version 2, else of version 1 as a container sees it.
   std::optional<double> cgroup_cpu_seconds() const {
-    if (const auto microseconds = value_of(cgroup_ + "/cpu.stat", "usage_usec"))
-      return *microseconds * 1e-6;
-    const auto nanoseconds = number_in(root_ + "/sys/fs/cgroup/cpuacct/cpuacct.usage");
+    if (const auto microseconds = cgroup_cpu_.value_of("usage_usec")) return *microseconds * 1e-6;
+    const auto nanoseconds = old_cgroup_cpu_.number();
     return nanoseconds ? std::optional(*nanoseconds * 1e-9) : std::nullopt;
   }
 
@@ -178,19 +177,17 @@ class ProcSource final : public CounterSource {
     add(name, unit, resource, std::move(look), /*is_level=*/true);
   }
 
-  std::map<int, Ticks> read_stat() {
-    std::map<int, Ticks> processors;
-    std::ifstream file(root_ + "/proc/stat");
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line);
-      std::string key;
-      words >> key;
-      double value = 0;
-      if (key == "ctxt" && words >> value) switches_ = value;
+  void read_stat() {
+    processors_.clear();
+    for (std::string_view rest = stat_.text(); !rest.empty();) {
+      std::string_view line = next_line(rest);
+      const std::string_view key = next_word(line);
+      if (key == "ctxt") switches_ = next_number(line);
       if (!key.starts_with("cpu") || key.size() == 3) continue;
-      processors[std::atoi(key.c_str() + 3)] = ticks_in(words);
+      std::string_view number = key.substr(3);
+      if (const auto processor = next_number(number))
+        processors_[static_cast<int>(*processor)] = ticks_in(line);
     }
-    return processors;
   }
 
   // Not a number if no tick has passed: the kernel counts in hundredths of a second.
@@ -209,13 +206,15 @@ class ProcSource final : public CounterSource {
   }
 
   Clock clock_;
-  std::string root_;
-  std::string cgroup_;
+  KernelFile stat_, vmstat_, meminfo_, interfaces_;
+  KernelFile cgroup_cpu_, cgroup_memory_;
+  KernelFile old_cgroup_cpu_, old_cgroup_memory_;  // of version 1
   std::vector<Counter> counters_;
   std::vector<Core> cores_;
   std::vector<Other> others_;
+  std::map<int, Ticks> processors_;
   std::optional<double> switches_;
-  std::map<std::string, std::pair<double, double>> network_;
+  InterfaceBytes network_;
 };
 
 }  // namespace

@@ -17,9 +17,9 @@ constexpr const char* kUpdates = "updates";
 constexpr const char* kEpisodes = "episodes";
 constexpr const char* kBestRatio = "best_ratio";
 constexpr std::string_view kBest = "best.";
+constexpr std::string_view kAverage = "average.";
 // Of scenarios that nobody learns from.
 constexpr uint64_t kNeverTrainedOn = 0x7e57;
-constexpr uint64_t kChecksEach = 2;  // by load, with and without unknown load
 constexpr double kNotJudged = 1e300;
 
 // What comes after each decision, less the more the later.
@@ -142,7 +142,8 @@ class ClusterTrainer final : public SymphonyTrainer {
     }
     const bool due =
         report.update % settings_.check_every == 0 || report.episodes >= settings_.episodes;
-    if (step && due) report.ratio = check(stop);
+    const TensorFile averaged = averaged_with(learner_->model(), report.update);
+    if (step && due) report.ratio = check(averaged, stop);
     if (!step || stop.now()) {
       put_back(before);
       return std::optional<SymphonyReport>();
@@ -152,23 +153,25 @@ class ClusterTrainer final : public SymphonyTrainer {
     episodes_ = report.episodes;
     if (report.ratio && *report.ratio < best_ratio_) {
       best_ratio_ = *report.ratio;
-      best_ = learner_->model();
+      best_ = averaged;
     }
+    average_ = averaged;
     return std::optional(report);
   }
 
   TensorFile model() const override {
-    return best_ratio_ == kNotJudged ? learner_->model() : best_;
+    if (best_ratio_ != kNotJudged) return best_;
+    return updates_ > 0 ? average_ : learner_->model();
   }
 
   TensorFile checkpoint() const override {
     TensorFile file = learner_->checkpoint();
     file.metadata[kUpdates] = std::to_string(updates_);
     file.metadata[kEpisodes] = std::to_string(episodes_);
+    if (updates_ > 0) add_under(kAverage, average_, file);
     if (best_ratio_ == kNotJudged) return file;
     file.metadata[kBestRatio] = exactly(best_ratio_);
-    for (const auto& [name, tensor] : best_.tensors)
-      file.tensors[std::string(kBest) + name] = tensor;
+    add_under(kBest, best_, file);
     return file;
   }
 
@@ -176,22 +179,56 @@ class ClusterTrainer final : public SymphonyTrainer {
   // A checkpoint as the learner knows it.
   static TensorFile without_own(TensorFile file) {
     for (const char* key : {kUpdates, kEpisodes, kBestRatio}) file.metadata.erase(key);
-    std::erase_if(file.tensors, [](const auto& entry) { return entry.first.starts_with(kBest); });
+    std::erase_if(file.tensors, [](const auto& entry) {
+      return entry.first.starts_with(kBest) || entry.first.starts_with(kAverage);
+    });
     return file;
   }
 
-  Result<void> restore(const TensorFile& file, const std::string& path) {
-    if (!file.metadata.contains(kBestRatio)) return {};
-    const auto ratio = figure_in(file, kBestRatio, kNotJudged, path);
-    if (!ratio) return ratio.error();
-    best_ratio_ = *ratio;
-    best_ = learner_->model();
-    for (auto& [name, tensor] : best_.tensors) {
-      const auto found = file.find(std::string(kBest) + name, tensor.shape, path);
+  static void add_under(std::string_view prefix, const TensorFile& model, TensorFile& file) {
+    for (const auto& [name, tensor] : model.tensors)
+      file.tensors[std::string(prefix) + name] = tensor;
+  }
+
+  // A model like the learner's, from the tensors that have that prefix.
+  Result<TensorFile> found_under(std::string_view prefix, const TensorFile& file,
+                                 const std::string& path) const {
+    TensorFile model = learner_->model();
+    for (auto& [name, tensor] : model.tensors) {
+      const auto found = file.find(std::string(prefix) + name, tensor.shape, path);
       if (!found) return found.error();
       tensor = **found;
     }
+    return model;
+  }
+
+  Result<void> restore(const TensorFile& file, const std::string& path) {
+    if (updates_ > 0) {
+      auto average = found_under(kAverage, file, path);
+      if (!average) return average.error();
+      average_ = std::move(*average);
+    }
+    if (!file.metadata.contains(kBestRatio)) return {};
+    const auto ratio = figure_in(file, kBestRatio, kNotJudged, path);
+    if (!ratio) return ratio.error();
+    auto best = found_under(kBest, file, path);
+    if (!best) return best.error();
+    best_ratio_ = *ratio;
+    best_ = std::move(*best);
     return {};
+  }
+
+  // The average with what this update has come to: of the first few updates the plain mean.
+  TensorFile averaged_with(TensorFile model, int64_t update) const {
+    const auto among = std::min<int64_t>(update, settings_.averaged_over);
+    if (among <= 1) return model;
+    const auto share = 1.0F / static_cast<float>(among);
+    for (auto& [name, tensor] : model.tensors) {
+      const std::vector<float>& before = average_.tensors.at(name).data;
+      for (size_t i = 0; i < before.size(); ++i)
+        tensor.data[i] = before[i] + share * (tensor.data[i] - before[i]);
+    }
+    return model;
   }
 
   void put_back(const TensorFile& before) {
@@ -201,9 +238,8 @@ class ClusterTrainer final : public SymphonyTrainer {
     learner_ = std::move(*learner);
   }
 
-  std::shared_ptr<const SymphonyModel> current() const {
-    auto model = SymphonyModel::load(learner_->model(), "the network", *world_.cluster,
-                                     world_.options.counters);
+  std::shared_ptr<const SymphonyModel> loaded(const TensorFile& file) const {
+    auto model = SymphonyModel::load(file, "the network", *world_.cluster, world_.options.counters);
     TUTTI_CHECK(model.has_value());  // it was loaded when the learner was made
     return std::move(*model);
   }
@@ -214,7 +250,7 @@ class ClusterTrainer final : public SymphonyTrainer {
   }
 
   std::vector<Played> play_all(const Stop& stop) const {
-    const auto model = current();
+    const auto model = loaded(learner_->model());
     const Rng rng = Rng(settings_.seed).split(static_cast<uint64_t>(updates_));
     const int each = settings_.rollouts;
     std::vector<JobScenario> scenarios;
@@ -276,13 +312,13 @@ class ClusterTrainer final : public SymphonyTrainer {
     return result;
   }
 
-  // The best actions on scenarios that are always the same.
-  std::optional<double> check(const Stop& stop) {
+  // A network's best actions on scenarios that are always the same.
+  std::optional<double> check(const TensorFile& network, const Stop& stop) {
     if (checks_.empty()) {
       for (const double load : world_.loads) {
         for (const bool unknown : {false, true}) {
           if (unknown && world_.unknown_load.share <= 0) continue;
-          for (uint64_t i = 0; i < kChecksEach; ++i) {
+          for (int i = 0; i < settings_.checks; ++i) {
             const Rng rng = Rng(kNeverTrainedOn).split(checks_.size());
             checks_.push_back(
                 {draw_scenario(world_, world_.check_jobs, load, unknown, Rng(rng).next() >> 1),
@@ -299,7 +335,7 @@ class ClusterTrainer final : public SymphonyTrainer {
         return std::nullopt;
       }
     }
-    const auto model = current();
+    const auto model = loaded(network);
     std::vector<double> ratios(checks_.size(), 0.0);
     parallel_for(static_cast<int>(checks_.size()), settings_.threads, [&](int index, int) {
       const Check& one = checks_[static_cast<size_t>(index)];
@@ -324,6 +360,7 @@ class ClusterTrainer final : public SymphonyTrainer {
   int64_t updates_;
   int64_t episodes_;
   std::vector<Check> checks_;
+  TensorFile average_;  // of what the updates have come to; empty before the first
   double best_ratio_ = kNotJudged;
   TensorFile best_;
 };

@@ -45,7 +45,13 @@ struct SymphonySettings {
   double belief_rate = 0.002;  // learning rate of the belief's constants; 0: they stay
   GradientKind belief_gradient = GradientKind::path;
   int belief_stride = 4;  // see SymphonyStepOptions
+  // The model is the mean of the weights after about so many updates, the latest counting most:
+  // each update moves weights this way and that by what its few scenarios happened to be, and
+  // decisions with them (Polyak, Juditsky, SIAM J. Control Optim. 1992). 1: the weights as they
+  // are.
+  int averaged_over = 12;
   int check_every = 20;  // updates after which the best actions are judged, and the best model kept
+  int checks = 6;  // scenarios that they are judged on, of each load, with and without tenants
   uint64_t seed = 1;
   int threads = 1;
 };
@@ -80,7 +86,7 @@ class SymphonyTrainer {
   // None if it was stopped on the way. Fails (failed) if what it learned is no number. In both
   // cases all is as before the call. Requires that it is not done.
   virtual Result<std::optional<SymphonyReport>> update(const Stop& stop) = 0;
-  // The network whose best actions did best when they were judged; the last one before that.
+  // The averaged network whose best actions did best when they were judged; the last before that.
   virtual TensorFile model() const = 0;
   virtual TensorFile checkpoint() const = 0;
 };

@@ -41,6 +41,7 @@ SymphonyConfiguration published() {
   settings.belief_rate = 0.005;
   settings.belief_gradient = GradientKind::sampling;
   settings.belief_stride = 1;
+  settings.averaged_over = 1;
   settings.check_every = 200;
   return made;
 }

@@ -73,7 +73,8 @@ std::string settings_to_text(const TensorFile& start, const SymphonySettings& se
   json.field("value_weight", settings.value_weight).field("clip_norm", settings.clip_norm);
   json.field("clip_ratio", settings.clip_ratio).field("belief_rate", settings.belief_rate);
   json.field("belief_gradient", static_cast<int>(settings.belief_gradient));
-  json.field("check_every", settings.check_every);
+  json.field("averaged_over", settings.averaged_over);
+  json.field("check_every", settings.check_every).field("checks", settings.checks);
   json.field("seed", fmt::format("{}", settings.seed));
   add_world(json, world);
   json.close_object();

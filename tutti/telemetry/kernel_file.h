@@ -1,0 +1,44 @@
+// A small text file that the kernel makes up whenever it is read, such as /proc/stat, read again
+// and again by somebody who must not cost anything: no streams, no copies of lines.
+
+#ifndef TUTTI_TELEMETRY_KERNEL_FILE_H_
+#define TUTTI_TELEMETRY_KERNEL_FILE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+class KernelFile {
+ public:
+  // More than that is not read.
+  static constexpr size_t kMostBytes = size_t{1} << 20;
+
+  explicit KernelFile(std::string path) : path_(std::move(path)) {}
+
+  // Reads it anew; without it there is no text.
+  void read();
+  // As it was read last.
+  std::string_view text() const { return text_; }
+
+  // The number of the line "name number" or "name: number".
+  std::optional<double> value_of(std::string_view name) const;
+  // The number that it begins with.
+  std::optional<double> number() const;
+
+ private:
+  std::string path_;
+  std::string text_;
+};
+
+// Takes the first line off the text.
+std::string_view next_line(std::string_view& text);
+// Takes the first word, between white space, off the line; empty: there is none.
+std::string_view next_word(std::string_view& line);
+// The same if it is a number.
+std::optional<double> next_number(std::string_view& line);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TELEMETRY_KERNEL_FILE_H_
