@@ -164,17 +164,36 @@ std::optional<Graph> make_named_job(std::string_view name) {
   return make_composed_job(*first, *second, seed);
 }
 
+namespace {
+
+// Which set the compositions of two families are of, in either order: of those that lie two apart
+// in the list of families some are for choosing and some for judging.
+JobSet set_of(JobFamily one, JobFamily other) {
+  const int a = static_cast<int>(one);
+  const int b = static_cast<int>(other);
+  const int apart = (b - a + kJobFamilies) % kJobFamilies;
+  if (apart != 2 && apart != 3) return JobSet::train;
+  const int first = apart == 2 ? a : b;
+  return first < 2 ? JobSet::validation : JobSet::test;
+}
+
+}  // namespace
+
 std::vector<Graph> make_jobs(JobSet set, int count, uint64_t seed) {
   Rng rng = Rng(seed).split(static_cast<uint64_t>(set) + 1);
   std::vector<Graph> jobs;
   const auto family = [&] { return static_cast<JobFamily>(rng.below(kJobFamilies)); };
   for (int i = 0; i < count; ++i) {
-    const JobFamily first = family();
-    const JobFamily second = family();
+    JobFamily first = family();
+    JobFamily second = family();
+    while (set_of(first, second) != set) {
+      first = family();
+      second = family();
+    }
     // Seeds of two sets differ in their last decimal digits.
     const uint64_t job_seed = rng.below(1'000'000'000) * 10 + static_cast<uint64_t>(set);
-    jobs.push_back(set == JobSet::test ? make_composed_job(first, second, job_seed)
-                                       : make_job(first, job_seed));
+    const bool alone = set == JobSet::train && i % 2 == 0;
+    jobs.push_back(alone ? make_job(first, job_seed) : make_composed_job(first, second, job_seed));
   }
   return jobs;
 }

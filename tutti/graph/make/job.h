@@ -37,9 +37,9 @@ Graph make_composed_job(JobFamily first, JobFamily second, uint64_t seed);
 // texts.
 std::optional<Graph> make_named_job(std::string_view name);
 
-// Jobs to learn from, to choose by, and to judge by. No two sets share a job. Jobs of train and
-// validation are of one family; jobs of test are composed of two, so that they are compositions
-// that nobody has seen.
+// Jobs to learn from, to choose by, and to judge by. No two sets share a job, or a pair of families
+// in one job: jobs of train are of one family or composed of two, those of validation and of test
+// are compositions of the same families that nobody has learned from.
 enum class JobSet : uint8_t { train, validation, test };
 const char* to_text(JobSet set);
 std::vector<Graph> make_jobs(JobSet set, int count, uint64_t seed);

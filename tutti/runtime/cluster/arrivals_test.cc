@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
+
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/job_study.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
@@ -35,11 +39,30 @@ TEST(Arrivals, ComeAtTheRateThatTheLoadSays) {
   }
 }
 
-TEST(Arrivals, OfTheTestSetAreOfTwoFamiliesAndOthersOfOne) {
-  for (const Graph& graph : make_jobs(JobSet::test, 30, 1))
-    EXPECT_NE(graph.name().find('+'), std::string::npos);
-  for (const Graph& graph : make_jobs(JobSet::train, 30, 1))
-    EXPECT_EQ(graph.name().find('+'), std::string::npos);
+TEST(Arrivals, NoTwoSetsShareTheFamiliesOfAComposedJob) {
+  std::map<std::set<std::string>, std::set<std::string>> sets_of;  // by families, in any order
+  std::set<std::string> families_of_test;
+  int alone = 0;
+  for (const JobSet set : {JobSet::train, JobSet::validation, JobSet::test}) {
+    for (const Graph& graph : make_jobs(set, 100, 1)) {
+      const std::string families(graph.name().substr(0, graph.name().rfind('-')));
+      const size_t plus = families.find('+');
+      if (plus == std::string::npos) {
+        EXPECT_EQ(set, JobSet::train);
+        ++alone;
+        continue;
+      }
+      const std::string first = families.substr(0, plus);
+      const std::string second = families.substr(plus + 1);
+      sets_of[{first, second}].insert(to_text(set));
+      if (set == JobSet::test) families_of_test.insert({first, second});
+    }
+  }
+  EXPECT_EQ(alone, 50);
+  EXPECT_EQ(families_of_test.size(), static_cast<size_t>(kJobFamilies));
+  // Five of a family with itself, ten of two.
+  EXPECT_EQ(sets_of.size(), 15u);
+  for (const auto& [families, sets] : sets_of) EXPECT_EQ(sets.size(), 1u) << *families.begin();
 }
 
 TEST(Arrivals, NameJobsAsTheirGraphsAreCalled) {
