@@ -39,7 +39,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr uint64_t kEpisodes = 12;  // of each condition, the same for all models
+constexpr uint64_t kEpisodes = 24;  // of each condition, the same for all models
 constexpr int kTestJobs = 60;       // distinct ones
 constexpr uint64_t kTestSeeds = 0xbe7c4;
 
@@ -314,6 +314,20 @@ std::vector<std::pair<double, double>> curve_of(const fs::path& run) {
   return curve;
 }
 
+// Episodes until the ratio is that low: a straight line between judgements, from that of the rule,
+// which is 1. The last episode if it never is.
+double reached(const std::vector<std::pair<double, double>>& curve, double target) {
+  std::pair<double, double> before{0, 1};
+  for (const auto& at : curve) {
+    if (at.second <= target) {
+      const double part = (before.second - target) / std::max(1e-12, before.second - at.second);
+      return before.first + std::clamp(part, 0.0, 1.0) * (at.first - before.first);
+    }
+    before = at;
+  }
+  return curve.back().first;
+}
+
 int show_iterations(const std::string& folder) {
   std::map<std::string, std::vector<std::vector<std::pair<double, double>>>> curves;
   for (const fs::path& run : runs_in(folder)) {
@@ -330,9 +344,7 @@ int show_iterations(const std::string& folder) {
     std::vector<double> counts;
     std::vector<double> lasts;
     for (const auto& curve : all) {
-      const auto reached = std::find_if(curve.begin(), curve.end(),
-                                        [&](const auto& at) { return at.second <= target; });
-      counts.push_back(reached == curve.end() ? curve.back().first : reached->first);
+      counts.push_back(reached(curve, target));
       lasts.push_back(curve.back().second);
     }
     fmt::print("{:<22}{:>20} episodes, at last {}\n", name, shown(counts, 0), shown(lasts, 4));

@@ -134,6 +134,16 @@ Result<void> learn_from(const std::string& path, const Graphs& graphs, const Mac
           "{}: nothing can be learned from a run of '{}', which has no times of its own", path,
           trace->runtime));
     }
+    if (is_bulk_synchronous(*trace)) {
+      return invalid_input(
+          path +
+          ": in a run with barriers ops wait for each other, and that would be learned as "
+          "their time; record one without --bulk-synchronous");
+    }
+    if (!is_measured(*trace)) {
+      fmt::print(stderr, "tutti: warning: {} is simulated: it tells what the simulator was told\n",
+                 path);
+    }
     knowledge.learn(*problem, *trace, path);
     knowledge.note_graph(graph);
     return {};

@@ -36,7 +36,7 @@ void run_row(LocalRuntime& runtime, const Problem& problem, const RealEntry& ent
   if (!trace && settings.stop.now()) return;  // which says nothing about the row
   if (!trace) {
     row.error = trace.error().message;
-    row.wrong_input = trace.error().kind == Error::Kind::invalid_input;
+    row.kind = trace.error().kind;
     return;
   }
   const auto faults = check_trace(problem, *trace, rules_for(*trace, &entry.plan));
@@ -161,7 +161,7 @@ std::string real_rows_to_table(const Problem& problem, const std::vector<RealRow
                             : fmt::format("{:+.1f} %{}", 100 * (summary.mean / first.mean - 1),
                                           tie ? " (tie)" : "")});
   }
-  text += table.text();
+  if (best != nullptr) text += table.text();
   for (const RealRow& row : rows) {
     if (!row.error.empty()) text += fmt::format("  {}: {}\n", row.name, row.error);
   }
@@ -179,7 +179,7 @@ int report_rows(const Problem& problem, const std::vector<RealRow>& rows,
   }
   if (!all_failed) return report(failed("stopped before anything was measured"));
   const RealRow& last = rows.back();
-  return report(last.wrong_input ? invalid_input(last.error) : failed(last.error));
+  return report({last.kind, last.error});
 }
 
 }  // namespace tutti

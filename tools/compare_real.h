@@ -30,10 +30,10 @@ struct RealRow {
   double plan_seconds = 0;
   std::optional<double> predicted_ns{};  // by the simulator; none under barriers, which it lacks
   std::vector<double> times_ns{};
-  int64_t misplaced = 0;              // ops that ran elsewhere than planned, in all runs
-  std::optional<uint64_t> results{};  // fingerprint of what its runs came to
-  std::string error{};                // why it could not be run
-  bool wrong_input = false;           // because of what was given, not of what happened
+  int64_t misplaced = 0;                   // ops that ran elsewhere than planned, in all runs
+  std::optional<uint64_t> results{};       // fingerprint of what its runs came to
+  std::string error{};                     // why it could not be run
+  Error::Kind kind = Error::Kind::failed;  // of the error
 };
 
 struct RealComparisonSettings {

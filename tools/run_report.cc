@@ -48,8 +48,9 @@ const Trace& typical(const std::vector<Trace>& traces, double median) {
   });
 }
 
-Result<Verified> verified_results(const Graph& graph, uint64_t seed, const ResultOf& result) {
-  Result<Verified> verified = verify(graph, seed, result);
+Result<Verified> verified_results(const Graph& graph, uint64_t seed, const ResultOf& result,
+                                  const Stop& stop) {
+  Result<Verified> verified = verify(graph, seed, result, stop);
   if (!verified || verified->good) return verified;
   return failed(fmt::format(
       "the run came to wrong numbers: value '{}' is {:.1e} of its largest number away from the "
@@ -189,17 +190,24 @@ int report_runs(const RunArguments& arguments, const Problem& problem, const Run
     if (!results) return report(results.error());
     figures.results = *results;
   }
-  if (arguments.verify && !runs.stopped) {
-    const auto verified = verified_results(problem.graph, arguments.common.seed, result);
-    if (!verified) return report(verified.error());
-    figures.verified = *verified;
-  }
+  // Before verifying, which takes long: what was measured is kept whatever comes of that.
   if (!arguments.trace.empty()) {
     const auto written =
         write_trace_to(arguments.trace, problem, typical(runs.traces, figures.makespans.median));
     if (!written) return report(written.error());
-    if (arguments.trace == "-") return 0;
   }
+  if (arguments.verify && !runs.stopped) {
+    const Stop stop = stop_on_interrupt();
+    const auto verified = verified_results(problem.graph, arguments.common.seed, result, stop);
+    if (verified) {
+      figures.verified = *verified;
+    } else if (stop.now()) {
+      tell_of_interrupt("nothing was verified");
+    } else {
+      return report(verified.error());
+    }
+  }
+  if (arguments.trace == "-") return 0;
   if (arguments.common.json) {
     print_json(problem, arguments, runs, figures);
     return 0;

@@ -139,6 +139,12 @@ std::string order_text(double correlation, size_t plans) {
   return plans < kFewestOrdered ? "-" : fmt::format("{:.3f}", correlation);
 }
 
+bool tells_an_order(const Validation& validation) {
+  return std::all_of(
+      validation.graphs.begin(), validation.graphs.end(),
+      [](const ValidatedGraph& graph) { return graph.plans.size() >= kFewestOrdered; });
+}
+
 void print_text(const Validation& validation) {
   fmt::print("{}\n", to_text(validation.summary()));
   Table graphs({"graph", "plans", "rank corr.", "better half", "runs agree", "mean error", "bias",
@@ -207,9 +213,15 @@ Result<void> run(const ValidateArguments& arguments) {
     const Result<void> written = write_file(arguments.output, json);
     if (!written) return written;
   }
-  if (arguments.update_costs) {
+  const bool updates = arguments.update_costs && tells_an_order(*validation);
+  if (updates) {
     const Result<void> updated = update_costs(arguments.inputs.costs, *validation);
     if (!updated) return updated;
+  } else if (arguments.update_costs) {
+    fmt::print(stderr,
+               "tutti: warning: {} keeps what it says: fewer than {} plans of a graph were run, "
+               "whose order tells nothing\n",
+               arguments.inputs.costs, kFewestOrdered);
   }
   if (arguments.output == "-") return {};
   if (arguments.common.json) {
@@ -218,7 +230,7 @@ Result<void> run(const ValidateArguments& arguments) {
   }
   print_text(*validation);
   if (!arguments.output.empty()) fmt::print("validation written to {}\n", arguments.output);
-  if (arguments.update_costs) fmt::print("summary added to {}\n", arguments.inputs.costs);
+  if (updates) fmt::print("summary added to {}\n", arguments.inputs.costs);
   return {};
 }
 

@@ -41,7 +41,7 @@ class Race {
   }
 
   Result<RaceResult> go() {
-    for (int turn = 0; turn < settings_.most_each && !left_.empty(); ++turn) {
+    for (int64_t turn = 0; turn < settings_.most_each && !left_.empty(); ++turn) {
       if (!take_turn(turn)) break;
       drop_slow();
       if (left_.size() == 1) break;
@@ -57,7 +57,7 @@ class Race {
 
  private:
   // One run of each that is left. False if there is nothing more to be had.
-  bool take_turn(int turn) {
+  bool take_turn(int64_t turn) {
     for (const size_t plan : order_of_turn(turn)) {
       if (settings_.stop.now() || result_.runs >= settings_.runs) return false;
       Raced& raced = result_.plans[plan];
@@ -78,7 +78,7 @@ class Race {
     return true;
   }
 
-  std::vector<size_t> order_of_turn(int turn) const {
+  std::vector<size_t> order_of_turn(int64_t turn) const {
     std::vector<size_t> order = left_;
     Rng rng = Rng(settings_.seed).split(static_cast<uint64_t>(turn));
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);

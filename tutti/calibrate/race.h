@@ -17,8 +17,8 @@
 namespace tutti {
 
 struct RaceSettings {
-  int64_t runs = 64;   // in all; the last turn may be short
-  int most_each = 10;  // of one plan
+  int64_t runs = 64;       // in all; the last turn may be short
+  int64_t most_each = 10;  // of one plan
   // How many standard errors of the difference make "certain". Of logarithms of time, whose spread
   // is taken to be the same for all plans.
   double certain = 2.5;

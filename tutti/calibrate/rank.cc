@@ -38,7 +38,8 @@ double rank_correlation(std::span<const double> a, std::span<const double> b) {
     xx += (x[i] - mean) * (x[i] - mean);
     yy += (y[i] - mean) * (y[i] - mean);
   }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 1;
+  if (xx <= 0 && yy <= 0) return 1;
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
 }
 
 }  // namespace tutti

@@ -140,8 +140,7 @@ class Search {
       forecasts.push_back({plan, predicted(*known->problem, plan)});
     }
     const int64_t runs = settings_.runs - state_.runs;
-    const Result<RaceResult> raced =
-        run_race(forecasts, {.runs = runs, .most_each = static_cast<int>(runs)});
+    const Result<RaceResult> raced = run_race(forecasts, {.runs = runs, .most_each = runs});
     if (!raced) return raced.error();
     RealRound round{.round = state_.round};
     take_over(*raced, forecasts, round);

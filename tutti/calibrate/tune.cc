@@ -370,21 +370,46 @@ Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> gr
     }
     return FactorFit(scaled, machine).run();
   };
-  const Result<Fitted> probes_alone = fit();
+  // What plans were foretold with the factors that the knowledge has.
+  const auto error_now = [&]() -> Result<double> {
+    double sum = 0;
+    int plans = 0;
+    for (const Case& one : cases) {
+      const Result<Scaled> made = Scaled::make(one, machine, knowledge);
+      if (!made) return made.error();
+      for (const double error : made->errors({})) {
+        sum += std::abs(std::expm1(-error));
+        ++plans;
+      }
+    }
+    tuned.plans = plans;
+    return plans > 0 ? sum / plans : 0;
+  };
+  const Result<double> probes_alone = error_now();
   if (!probes_alone) return probes_alone.error();
+  tuned.error_before = tuned.error_after = *probes_alone;
+  if (tuned.plans < static_cast<int>(kLeastPlans)) {
+    knowledge.set_scales(before);
+    return tuned;
+  }
   knowledge.set_scales({.kinds = stretches.lines()});
   const Result<Fitted> fitted = fit();
   if (!fitted) return fitted.error();
-  tuned.plans = fitted->plans;
-  tuned.error_before = probes_alone->error_before;
-  tuned.error_after = fitted->error_after;
   Scales scales = fitted->scales;
   scales.kinds = knowledge.scales().kinds;
-  // Factors that foretell worse than none are no use, whatever the fit was after.
-  const bool worse = tuned.error_after > tuned.error_before;
-  if (worse) tuned.error_after = tuned.error_before;
-  const bool few = fitted->plans < static_cast<int>(kLeastPlans);
-  knowledge.set_scales(few || worse ? before : scales);
+  // Whichever foretells these plans best is kept: none, those of earlier calls, or these.
+  knowledge.set_scales(before);
+  const Result<double> with_before = error_now();
+  if (!with_before) return with_before.error();
+  knowledge.set_scales({});
+  if (*with_before < tuned.error_after) {
+    tuned.error_after = *with_before;
+    knowledge.set_scales(before);
+  }
+  if (fitted->error_after < tuned.error_after) {
+    tuned.error_after = fitted->error_after;
+    knowledge.set_scales(scales);
+  }
   return tuned;
 }
 

@@ -34,8 +34,9 @@ struct Tuned {
   double error_after = 0;
 };
 
-// Runs plans and sets the scales of the knowledge anew; with fewer than four plans they stay. Fails
-// if costs cannot be made of the knowledge. A plan that cannot be run is left out.
+// Runs plans and sets the scales of the knowledge to those that foretell them best: anew, as they
+// were, or none. With fewer than four plans they stay. Fails if costs cannot be made of the
+// knowledge. A plan that cannot be run is left out.
 Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs, Runtime& runtime,
                    Knowledge& knowledge, const TuneOptions& options);
 

@@ -35,7 +35,8 @@ Result<Tensor> run_op(const Graph& graph, OpId op, const std::vector<Tensor>& va
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate(const Graph& graph, std::vector<Tensor> values) {
+Result<std::vector<Tensor>> evaluate(const Graph& graph, std::vector<Tensor> values,
+                                     const Stop& stop) {
   if (values.size() != static_cast<size_t>(graph.value_count())) {
     return invalid_input(fmt::format("{} tensors are given for {} values of the graph",
                                      values.size(), graph.value_count()));
@@ -46,6 +47,7 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph, std::vector<Tensor> val
     if (auto checked = check_shape(graph, value, shape); !checked) return checked.error();
   }
   for (const OpId op : graph.topological_order()) {
+    if (stop.now()) return failed("stopped before the reference was worked out");
     if (graph.outputs(op).size() != 1) {
       return invalid_input(fmt::format("op '{}' makes {} values; kernels make one",
                                        graph.op_name(op), graph.outputs(op).size()));

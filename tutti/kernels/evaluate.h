@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "tutti/base/stop.h"
 #include "tutti/graph/graph.h"
 #include "tutti/kernels/tensor.h"
 
@@ -13,8 +14,9 @@ namespace tutti {
 
 // `values` holds a tensor for each value of the graph, of which those of graph inputs are read. The
 // result has them all. Fails, naming the op, if a kind has no kernel, operands do not fit, or a
-// value comes out in another shape than the graph says.
-Result<std::vector<Tensor>> evaluate(const Graph& graph, std::vector<Tensor> values);
+// value comes out in another shape than the graph says; or if it was stopped between two ops.
+Result<std::vector<Tensor>> evaluate(const Graph& graph, std::vector<Tensor> values,
+                                     const Stop& stop = {});
 
 }  // namespace tutti
 

@@ -52,8 +52,8 @@ struct Pause {
 };
 
 struct Trace {
-  // "null", "sim/released", "sim/physical", "local", "local/direct", "local/files", "starpu",
-  // "starpu/dmda", ...
+  // "null", "sim/released", "sim/physical", "local", "local/direct", "local/files", each of these
+  // three with "/bulk_synchronous" if there were barriers, "starpu", "starpu/dmda", ...
   std::string runtime{};
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
@@ -74,18 +74,23 @@ inline bool is_released(const Trace& trace) {
 
 // True if it is of real devices, between which values went from end to end and not hop by hop.
 inline bool is_direct(const Trace& trace) {
-  return trace.runtime == "local/direct" || trace.runtime.starts_with("starpu");
+  return trace.runtime.starts_with("local/direct") || trace.runtime.starts_with("starpu");
 }
 
 // True if it is of real devices that all see the same files: values are these, are in no memory and
 // are not sent.
 inline bool is_of_files(const Trace& trace) {
-  return trace.runtime == "local/files";
+  return trace.runtime.starts_with("local/files");
+}
+
+// True if all devices waited for each other after each level of the graph.
+inline bool is_bulk_synchronous(const Trace& trace) {
+  return trace.runtime.ends_with("/bulk_synchronous");
 }
 
 // True if the trace is of real devices.
 inline bool is_measured(const Trace& trace) {
-  return trace.runtime == "local" || is_direct(trace) || is_of_files(trace);
+  return trace.runtime == "local" || trace.runtime.starts_with("local/") || is_direct(trace);
 }
 
 }  // namespace tutti

@@ -188,14 +188,8 @@ Result<void> shorten_log(const std::string& path, int rounds) {
 // What the folder has, if there is a run in it; else what is begun with.
 Result<Kept> take_up(const Files& files, const Problem& problem, bool learns, Kept start) {
   std::error_code unreadable;
-  if (!std::filesystem::exists(files.checkpoint, unreadable)) {
-    if (auto done = shorten_log(files.log, 0); !done) return done.error();
-    return start;
-  }
-  Result<Kept> loaded = load(files, problem, learns);
-  if (!loaded) return loaded.error();
-  if (auto done = shorten_log(files.log, loaded->state->round); !done) return done.error();
-  return loaded;
+  if (!std::filesystem::exists(files.checkpoint, unreadable)) return start;
+  return load(files, problem, learns);
 }
 
 Result<RealSearchResult> search_in_folder(const Files& files, const Who& who, Kept& kept,
@@ -206,6 +200,10 @@ Result<RealSearchResult> search_in_folder(const Files& files, const Who& who, Ke
   Result<std::vector<Plan>> first = std::vector<Plan>{};
   if (!kept.state) first = plans();
   if (!first) return first.error();
+  // Not before all that is needed is there: who is refused loses nothing.
+  if (auto done = shorten_log(files.log, kept.state ? kept.state->round : 0); !done) {
+    return done.error();
+  }
   std::ofstream log(files.log, std::ios::app);
   RealSearchSettings search = settings.search;
   search.on_round = [&](const RealRound& round, const RealSearchState& state) -> Result<void> {

@@ -37,7 +37,7 @@ struct SymphonySettings {
   int passage = 24;          // decisions that slopes go back through
   int repeats = 1;           // how often an update's episodes are learned from
   int minibatches = 6;       // steps of each time, on so many parts of the episodes
-  Ramp learning_rate{1e-3, 2e-4};
+  Ramp learning_rate{5e-3, 2e-4};
   Ramp entropy_weight{0.01, 0.001};
   double value_weight = 0.01;  // paired: nobody asks the critic
   double clip_norm = 1;

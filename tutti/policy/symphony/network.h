@@ -39,7 +39,7 @@ inline constexpr int kRestRow = 2;  // of doing nothing: lateness of the best ex
 inline constexpr int kCounterWidth = 64;  // of the model-free rival's layers
 // The rule's weights: of lateness, rank, age, a reconfiguration's gain; the scores of reconfiguring
 // and of doing nothing; the weight of crowding.
-inline constexpr std::array<float, 7> kFirstPrior = {6.0F, 1.0F, 0.5F, 1.0F, -2.0F, -2.5F, 0.5F};
+inline constexpr std::array<float, 7> kFirstPrior = {6.0F, 0.5F, 2.0F, 1.0F, -2.0F, -4.0F, 0.5F};
 enum PriorWeight {
   kLateWeight,
   kRankWeight,

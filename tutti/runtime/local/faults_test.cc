@@ -160,6 +160,17 @@ TEST_P(Faults, ADeviceThatCannotBeEnteredIsNamed) {
   expect_good_run();
 }
 
+TEST_P(Faults, ALinkThatCannotBeEnteredEndsTheRunAndIsTriedAgain) {
+  if (!GetParam()) GTEST_SKIP() << "values do not travel";
+  trouble_.shut = true;
+  for (int i = 0; i < 2; ++i) {
+    const Result<Trace> trace = runtime_->run(*world_.problem, plan_);
+    ASSERT_FALSE(trace);
+    EXPECT_NE(trace.error().message.find("the link is shut"), std::string::npos);
+  }
+  expect_good_run();
+}
+
 TEST_P(Faults, AnExceptionOfAUsersCodeEndsTheRun) {
   OpTable table = testing::table_of(
       world_.graph, [](const OpCall&) -> Result<void> { throw std::runtime_error("thrown"); });

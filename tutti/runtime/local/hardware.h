@@ -44,6 +44,7 @@ class SlotRunner {
 class Copier {
  public:
   virtual ~Copier() = default;
+  // If it fails nothing is copied, and it may be called again.
   virtual Result<void> enter() = 0;
   // Done on return. Addresses are in the stores at the hop's two ends.
   virtual Result<void> copy(void* to, const void* from, int64_t bytes) = 0;

@@ -46,8 +46,9 @@ void Lanes::send(MemoryId from, MemoryId to, int32_t item) {
 
 void Lanes::serve(Lane& lane) {
   if (!lane.entered) {
-    if (const Result<void> entered = lane.copier->enter(); !entered) crew_.fail(entered.error());
-    lane.entered = true;
+    const Result<void> entered = lane.copier->enter();
+    lane.entered = entered.has_value();  // else the next run tries again
+    if (!entered) crew_.fail(entered.error());
   }
   for (;;) {
     int32_t item = 0;

@@ -68,6 +68,7 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   watch_ = nullptr;
   trace_ = {};
   trace_.runtime = options.files ? "local/files" : options.staged ? "local" : "local/direct";
+  if (options.bulk_synchronous) trace_.runtime += "/bulk_synchronous";
   trace_.graph_fingerprint = problem.graph.fingerprint();
   trace_.machine_fingerprint = problem.machine.fingerprint();
   workers_in_use_.clear();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "test/support/world.h"
+#include "tutti/base/check.h"
 #include "tutti/base/mutex.h"
 #include "tutti/runtime/local/cpu/cpu_hardware.h"
 #include "tutti/runtime/local/local.h"
@@ -136,12 +137,14 @@ struct Trouble {
   std::atomic<int64_t> runs_left{1LL << 60};         // then devices are lost
   std::atomic<int64_t> copies_left{1LL << 60};
   std::atomic<bool> closed{false};  // devices cannot be entered
+  std::atomic<bool> shut{false};    // nor links
   std::atomic<int64_t> blocks{0};   // given and not taken back
   std::atomic<int64_t> strange{0};  // given back to a store that had not given them
 
   void mend() {
     allocations_left = runs_left = copies_left = 1LL << 60;
     closed = false;
+    shut = false;
   }
 };
 
@@ -209,8 +212,13 @@ class TroubledHardware : public Hardware {
    public:
     TroubledCopier(Trouble& trouble, std::unique_ptr<Copier> real)
         : trouble_(trouble), real_(std::move(real)) {}
-    Result<void> enter() override { return real_->enter(); }
+    Result<void> enter() override {
+      entered_ = !trouble_.shut;
+      if (!entered_) return failed("the link is shut");
+      return real_->enter();
+    }
     Result<void> copy(void* to, const void* from, int64_t bytes) override {
+      TUTTI_CHECK(entered_);
       if (trouble_.copies_left.fetch_sub(1) <= 0) return failed("the link is down");
       return real_->copy(to, from, bytes);
     }
@@ -218,6 +226,7 @@ class TroubledHardware : public Hardware {
    private:
     Trouble& trouble_;
     std::unique_ptr<Copier> real_;
+    bool entered_ = false;
   };
 
   Trouble& trouble_;

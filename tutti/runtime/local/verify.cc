@@ -27,7 +27,7 @@ double difference(const Tensor& got, const Tensor& wanted) {
 
 }  // namespace
 
-Result<std::vector<Tensor>> reference_values(const Graph& graph, uint64_t seed) {
+Result<std::vector<Tensor>> reference_values(const Graph& graph, uint64_t seed, const Stop& stop) {
   std::vector<Tensor> values(static_cast<size_t>(graph.value_count()));
   for (const ValueId value : graph.values()) {
     if (graph.producer(value).valid()) continue;
@@ -37,13 +37,13 @@ Result<std::vector<Tensor>> reference_values(const Graph& graph, uint64_t seed) 
     }
     values[static_cast<size_t>(value.index)] = input_tensor(graph, value, seed);
   }
-  return evaluate(graph, std::move(values));
+  return evaluate(graph, std::move(values), stop);
 }
 
-Result<Verified> verify(
-    const Graph& graph, uint64_t seed,
-    const std::function<Result<std::vector<std::byte>>(ValueId value)>& result) {
-  const Result<std::vector<Tensor>> reference = reference_values(graph, seed);
+Result<Verified> verify(const Graph& graph, uint64_t seed,
+                        const std::function<Result<std::vector<std::byte>>(ValueId value)>& result,
+                        const Stop& stop) {
+  const Result<std::vector<Tensor>> reference = reference_values(graph, seed, stop);
   if (!reference) return reference.error();
   return verify_against(graph, *reference, result);
 }

@@ -76,6 +76,7 @@ class StagedCopier : public Copier {
     if (auto opened = open(down_); !opened) return opened.error();
     for (Stage& stage : stages_) {
       if (auto made = make_event(stage.filled); !made) return made.error();
+      if (stage.memory != nullptr) continue;
       const int code = cudaHostAlloc(&stage.memory, kPiece, cudaHostAllocPortable);
       if (auto got = cuda::done(code, "there is no room to stage copies"); !got) return got.error();
     }
@@ -113,6 +114,7 @@ class StagedCopier : public Copier {
     return {};
   }
   static Result<void> make_event(cudaEvent_t& event) {
+    if (event != nullptr) return {};  // of an earlier try to enter
     return cuda::done(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
                       "copies cannot be staged");
   }
