@@ -36,9 +36,9 @@ struct SymphonySettings {
   double value_scale = 0.1;  // rewards are multiplied by it before the critic sees them
   int passage = 24;          // decisions that slopes go back through
   int repeats = 1;           // how often an update's episodes are learned from
-  int minibatches = 6;       // steps of each time, on so many parts of the episodes
+  int minibatches = 24;      // steps of each time, on so many parts of the episodes
   Ramp learning_rate{5e-3, 2e-4};
-  Ramp entropy_weight{0.01, 0.001};
+  Ramp entropy_weight{0.002, 0.001};
   double value_weight = 0.01;  // paired: nobody asks the critic
   double clip_norm = 1;
   double clip_ratio = 0.2;
@@ -49,7 +49,7 @@ struct SymphonySettings {
   // each update moves weights this way and that by what its few scenarios happened to be, and
   // decisions with them (Polyak, Juditsky, SIAM J. Control Optim. 1992). 1: the weights as they
   // are.
-  int averaged_over = 12;
+  int averaged_over = 6;
   int check_every = 20;  // updates after which the best actions are judged, and the best model kept
   int checks = 6;  // scenarios that they are judged on, of each load, with and without tenants
   uint64_t seed = 1;

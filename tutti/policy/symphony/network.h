@@ -38,8 +38,10 @@ inline constexpr int kCrowdColumn = kOptionRow + 1;
 inline constexpr int kRestRow = 2;  // of doing nothing: lateness of the best execution; slots used
 inline constexpr int kCounterWidth = 64;  // of the model-free rival's layers
 // The rule's weights: of lateness, rank, age, a reconfiguration's gain; the scores of reconfiguring
-// and of doing nothing; the weight of crowding.
-inline constexpr std::array<float, 7> kFirstPrior = {6.0F, 0.5F, 2.0F, 1.0F, -2.0F, -4.0F, 0.5F};
+// and of doing nothing; the weight of crowding. All together they say how even the odds are that
+// training begins with: a third of them is the same rule, but actions drawn by it have little to do
+// with the best ones, and what is learned from those says little about these.
+inline constexpr std::array<float, 7> kFirstPrior = {18.0F, 1.5F, 6.0F, 3.0F, -6.0F, -12.0F, 1.5F};
 enum PriorWeight {
   kLateWeight,
   kRankWeight,
