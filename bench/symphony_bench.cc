@@ -1,7 +1,8 @@
 // What Symphony's policies do with what they know, in simulation (docs/results/symphony.md); run by
 // scripts/results-symphony:
 //
-//   symphony_bench judge MODEL [READINGS]   slow-downs on unseen jobs, at each load, with and
+//   symphony_bench judge MODEL [READINGS [RUNS]]
+//                                           slow-downs on unseen jobs, at each load, with and
 //                                           without unknown load: a line of JSON for each
 //   symphony_bench sees MODEL               how far off it is about what others use
 //   symphony_bench rivals                   slow-downs of every dispatcher without a network
@@ -39,8 +40,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr uint64_t kEpisodes = 24;  // of each condition, the same for all models
-constexpr int kTestJobs = 60;       // distinct ones
+constexpr int kEpisodes = 24;  // of each condition, the same for all models
+constexpr int kTestJobs = 60;  // distinct ones
 constexpr uint64_t kTestSeeds = 0xbe7c4;
 
 std::string shown(const std::vector<double>& samples, int digits) {
@@ -95,16 +96,16 @@ std::shared_ptr<const SymphonyModel> load_model(const std::string& path, const B
 
 // ---- judge
 
-int judge(const std::string& path, int readings) {
+int judge(const std::string& path, int readings, int runs) {
   const Bench bench(readings);
   const auto model = load_model(path, bench);
   if (model == nullptr) return 2;
   for (const double load : bench.study.world.loads) {
     for (const bool unknown : {false, true}) {
       json line{{"load", load}, {"unknown", unknown}, {"slowdowns", json::array()}};
-      for (uint64_t episode = 0; episode < kEpisodes; ++episode) {
+      for (int run = 0; run < runs; ++run) {
         line["slowdowns"].push_back(
-            judged_slowdown(model, bench.scenario(load, unknown, episode), {}));
+            judged_slowdown(model, bench.scenario(load, unknown, static_cast<uint64_t>(run)), {}));
       }
       fmt::print("{}\n", line.dump());
       std::fflush(stdout);
@@ -133,7 +134,7 @@ int show_sight(const std::string& path) {
     double absolute = 0, signed_sum = 0, truth = 0;
   };
   std::map<std::string, Errors> by_kind;
-  for (uint64_t episode = 0; episode < kEpisodes; ++episode) {
+  for (uint64_t episode = 0; episode < uint64_t{kEpisodes}; ++episode) {
     const JobScenario scenario = bench.scenario(0.6, true, episode);
     ClusterSim sim(*bench.study.cluster, scenario.options);
     sim.reset(scenario.arrivals, scenario.seed);
@@ -183,7 +184,7 @@ int judge_rivals() {
     for (const bool unknown : {false, true}) {
       for (const DispatcherEntry& entry : dispatcher_registry()) {
         std::vector<double> slowdowns;
-        for (uint64_t episode = 0; episode < kEpisodes; ++episode) {
+        for (uint64_t episode = 0; episode < uint64_t{kEpisodes}; ++episode) {
           const JobScenario scenario = bench.scenario(load, unknown, episode);
           ClusterSim sim(*bench.study.cluster, scenario.options);
           const auto dispatcher = entry.make(entry.usual());
@@ -314,16 +315,14 @@ std::vector<std::pair<double, double>> curve_of(const fs::path& run) {
   return curve;
 }
 
-// Episodes until the ratio is that low: a straight line between judgements, from that of the rule,
-// which is 1. The last episode if it never is.
+// Episodes until the ratio is that low: a straight line between two judgements; the first if it is
+// that low there already, the last if it never is. Requires a judgement.
 double reached(const std::vector<std::pair<double, double>>& curve, double target) {
-  std::pair<double, double> before{0, 1};
-  for (const auto& at : curve) {
-    if (at.second <= target) {
-      const double part = (before.second - target) / std::max(1e-12, before.second - at.second);
-      return before.first + std::clamp(part, 0.0, 1.0) * (at.first - before.first);
-    }
-    before = at;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    if (curve[i].second > target) continue;
+    if (i == 0) return curve[0].first;
+    const auto& [episodes, ratio] = curve[i - 1];
+    return episodes + (ratio - target) / (ratio - curve[i].second) * (curve[i].first - episodes);
   }
   return curve.back().first;
 }
@@ -409,15 +408,16 @@ int refuse(const std::string& sentence) {
 
 int run(const std::vector<std::string>& words) {
   const std::string what = words.empty() ? "" : words[0];
-  if (words.size() >= 2 && words.size() <= 3 && what == "judge") {
-    int readings = 8;
-    if (words.size() == 3) {
-      const char* const end = words[2].data() + words[2].size();
-      const auto [rest, code] = std::from_chars(words[2].data(), end, readings);
-      if (code != std::errc{} || rest != end || readings < 1 || readings > 1000)
-        return refuse("READINGS must be a whole number from 1 to 1000");
+  if (words.size() >= 2 && words.size() <= 4 && what == "judge") {
+    int counts[2] = {8, kEpisodes};
+    for (size_t i = 2; i < words.size(); ++i) {
+      const char* const end = words[i].data() + words[i].size();
+      int& count = counts[i - 2];
+      const auto [rest, code] = std::from_chars(words[i].data(), end, count);
+      if (code != std::errc{} || rest != end || count < 1 || count > 1000)
+        return refuse("READINGS and RUNS must be whole numbers from 1 to 1000");
     }
-    return judge(words[1], readings);
+    return judge(words[1], counts[0], counts[1]);
   }
   if (words.size() == 1 && what == "rivals") return judge_rivals();
   if (words.size() == 2) {

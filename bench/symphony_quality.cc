@@ -42,7 +42,7 @@ struct Study {
   int runs = 25;  // of one seed
   double load = 0.6;
   double unknown = 0.8;    // share that a hidden tenant takes; 0: none
-  int trials = 8;          // settings tried for each dispatcher
+  int trials = 30;         // settings tried for each dispatcher: as many as for ours
   int evaluations = 1200;  // schedules tried for each run to find the best
   int auto_evaluations = 500;
 
@@ -118,6 +118,25 @@ ClusterRun run_by(ClusterSim& sim, Dispatcher& dispatcher, const std::vector<Arr
   return std::move(*run);
 }
 
+// Paragon begins with what it learned on jobs of the training set.
+std::unique_ptr<Dispatcher> taught_paragon(const Study& study, std::span<const double> v) {
+  const ParagonOptions options{.learning_rate = v[0], .care = v[1], .patience = v[2]};
+  Interference known(options.learning_rate);
+  World world(study, JobSet::train, 1);
+  for (uint64_t run = 1; run <= 20; ++run) {
+    Paragon paragon(options, known);
+    run_by(world.sim, paragon, world.arrivals(study, run), run);
+    known = paragon.learned();
+  }
+  return std::make_unique<Paragon>(options, known);
+}
+
+// As it is compared: with these knobs and all that it knows from elsewhere.
+std::unique_ptr<Dispatcher> make_rival(const Study& study, const DispatcherEntry& entry,
+                                       std::span<const double> values) {
+  return entry.name == "paragon" ? taught_paragon(study, values) : entry.make(values);
+}
+
 // The knobs that have the least mean slow-down on validation jobs: the usual ones, and trials - 1
 // others drawn from the choices.
 void tune(const Study& study) {
@@ -133,7 +152,7 @@ void tune(const Study& study) {
       for (size_t k = 0; trial > 0 && k < values.size(); ++k)
         values[k] = entry.knobs[k].choices[rng.below(entry.knobs[k].choices.size())];
       double sum = 0;
-      const auto dispatcher = entry.make(values);
+      const auto dispatcher = make_rival(study, entry, values);
       for (const auto& world : worlds) {
         for (uint64_t run = 1; run <= 4; ++run)
           sum +=
@@ -196,19 +215,6 @@ Rival make_trained(const std::string& text, World& world) {
   return {text.substr(0, colon), std::make_unique<SymphonyDispatcher>(*model, options), true};
 }
 
-// Paragon begins with what it learned on jobs of the training set.
-std::unique_ptr<Dispatcher> taught_paragon(const Study& study, std::span<const double> v) {
-  const ParagonOptions options{.learning_rate = v[0], .care = v[1], .patience = v[2]};
-  Interference known(options.learning_rate);
-  World world(study, JobSet::train, 1);
-  for (uint64_t run = 1; run <= 20; ++run) {
-    Paragon paragon(options, known);
-    run_by(world.sim, paragon, world.arrivals(study, run), run);
-    known = paragon.learned();
-  }
-  return std::make_unique<Paragon>(options, known);
-}
-
 std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path) {
   const auto knobs = read_knobs(knobs_path);
   std::vector<Rival> rivals;
@@ -217,8 +223,7 @@ std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path
     const std::vector<double> values =
         found != knobs.end() && found->second.size() == entry.knobs.size() ? found->second
                                                                            : entry.usual();
-    rivals.push_back(
-        {entry.name, entry.name == "paragon" ? taught_paragon(study, values) : entry.make(values)});
+    rivals.push_back({entry.name, make_rival(study, entry, values)});
   }
   const double evaluations[] = {static_cast<double>(study.auto_evaluations)};
   rivals.push_back(

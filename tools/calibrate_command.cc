@@ -455,7 +455,9 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   auto* budget = command->add_option("--budget", arguments->budget, "Wall clock for measuring")
                      ->check(is_budget())
                      ->capture_default_str();
-  command->add_option("--runs", arguments->runs, "Runs to make, instead of a wall clock")
+  command
+      ->add_option("--runs", arguments->runs,
+                   "Runs of probes, before the plans, instead of a wall clock")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}))
       ->excludes(budget)
       ->excludes(traces);
@@ -469,9 +471,9 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--ladder", arguments->ladder,
-          "all: several sizes of every kind that tutti has code for; none: only the ops of "
-          "the graphs")
-      ->check(CLI::IsMember({"all", "none"}))
+          "kinds: several sizes of every kind in the graphs (all without graphs); all: of every "
+          "kind that tutti has code for; none: only the ops of the graphs")
+      ->check(CLI::IsMember({"kinds", "all", "none"}))
       ->capture_default_str();
   arguments->common.add_to(*command);
   command->callback([arguments, &exit_code] { exit_code = run_calibrate(*arguments); });

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "tools/real_runtime.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/policy/doppler/planner.h"
@@ -96,6 +98,11 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   if (!runtime) return runtime.error();
   if (const std::string note = (*runtime)->note(); !note.empty()) {
     fmt::print(stderr, "tutti: {}\n", note);
+  }
+  if (!training.plans.empty() &&
+      std::filesystem::exists(training.folder + "/checkpoint.safetensors")) {
+    fmt::print(stderr, "tutti: the run in {} goes on; --plans is for its beginning and not read\n",
+               training.folder);
   }
   const FirstPlans plans = [&] { return first_plans(training, *known->problem, start, path); };
   RealStageSettings settings{.folder = training.folder, .on_round = show};

@@ -382,14 +382,20 @@ Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> gr
         ++plans;
       }
     }
-    tuned.plans = plans;
     return plans > 0 ? sum / plans : 0;
   };
   const Result<double> probes_alone = error_now();
   if (!probes_alone) return probes_alone.error();
   tuned.error_before = tuned.error_after = *probes_alone;
+  // Whichever foretells these plans best is kept: none, those of earlier calls, or new ones.
+  knowledge.set_scales(before);
+  const Result<double> with_before = error_now();
+  if (!with_before) return with_before.error();
+  for (const Case& one : cases) {
+    for (const auto& runs : one.real_ns) tuned.plans += runs.empty() ? 0 : 1;
+  }
   if (tuned.plans < static_cast<int>(kLeastPlans)) {
-    knowledge.set_scales(before);
+    tuned.error_after = *with_before;
     return tuned;
   }
   knowledge.set_scales({.kinds = stretches.lines()});
@@ -397,10 +403,6 @@ Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> gr
   if (!fitted) return fitted.error();
   Scales scales = fitted->scales;
   scales.kinds = knowledge.scales().kinds;
-  // Whichever foretells these plans best is kept: none, those of earlier calls, or these.
-  knowledge.set_scales(before);
-  const Result<double> with_before = error_now();
-  if (!with_before) return with_before.error();
   knowledge.set_scales({});
   if (*with_before < tuned.error_after) {
     tuned.error_after = *with_before;

@@ -226,7 +226,10 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
     real[i].resize(cases[i].plans.size());
     total += static_cast<int64_t>(cases[i].plans.size()) * options.repeats;
   }
-  if (total == 0) return infeasible("there is no plan to run: no device has the memory it takes");
+  if (total == 0 && !options.stop.now()) {
+    return infeasible(
+        "there is no plan to run: none keeps to the constraints and to the memory there is");
+  }
   Residuals residuals;
   int64_t runs = 0;
   const Problem* warm = nullptr;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 
 namespace tutti {
@@ -15,9 +16,10 @@ void KernelFile::read() {
   const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   size_t filled = 0;
-  text_.resize(std::max(before + 1, kPiece));  // most often as long as last time
+  text_.resize(std::clamp(before + 1, kPiece, kMostBytes));  // most often as long as last time
   for (;;) {
     const ssize_t more = ::read(file, text_.data() + filled, text_.size() - filled);
+    if (more < 0 && errno == EINTR) continue;
     if (more <= 0) break;
     filled += static_cast<size_t>(more);
     if (filled >= kMostBytes) break;

@@ -1,5 +1,5 @@
 // A small text file that the kernel makes up whenever it is read, such as /proc/stat, read again
-// and again by somebody who must not cost anything: no streams, no copies of lines.
+// and again by somebody who should cost little: no streams, no copies of lines.
 
 #ifndef TUTTI_TELEMETRY_KERNEL_FILE_H_
 #define TUTTI_TELEMETRY_KERNEL_FILE_H_

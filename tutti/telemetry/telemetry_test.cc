@@ -11,6 +11,7 @@
 
 #include "tutti/machine/preset.h"
 #include "tutti/telemetry/available.h"
+#include "tutti/telemetry/kernel_file.h"
 #include "tutti/telemetry/nvml.h"
 #include "tutti/telemetry/own_waiting.h"
 #include "tutti/telemetry/proc.h"
@@ -119,6 +120,28 @@ TEST_F(ProcTest, ReadsSharesAndRatesSinceTheLastTime) {
   const auto core = values.find("cpu.core0.busy");
   ASSERT_NE(core, values.end());
   EXPECT_TRUE(std::isnan(core->second) || std::fabs(core->second - 0.75) < 1e-12);
+}
+
+TEST_F(ProcTest, LinesAreFoundByTheirWholeName) {
+  put("/file", "fault_extra 7\nfault 5\nwith: 12 kB\nword many\n");
+  KernelFile file(root_ + "/file");
+  file.read();
+  EXPECT_EQ(file.value_of("fault"), 5.0);
+  EXPECT_EQ(file.value_of("with"), 12.0);
+  EXPECT_FALSE(file.value_of("word"));
+  EXPECT_FALSE(file.value_of("absent"));
+  EXPECT_FALSE(file.number());
+  put("/file", "42\n");
+  file.read();
+  EXPECT_EQ(file.number(), 42.0);
+  put("/file", std::string(3 << 20, '1'));  // longer than anybody should read
+  for (int i = 0; i < 3; ++i) {
+    file.read();
+    EXPECT_EQ(file.text().size(), KernelFile::kMostBytes);
+  }
+  std::filesystem::remove(root_ + "/file");
+  file.read();
+  EXPECT_TRUE(file.text().empty());
 }
 
 TEST_F(ProcTest, TakesCgroupsOfVersionOneToo) {

@@ -62,6 +62,10 @@ Result<TensorFile> last_state(const TensorFile& start, const std::string& path,
                               const FolderRun& run) {
   const std::string kept = checkpoint_in(run.folder);
   if (!is_there(kept)) {
+    if (is_there(model_in(run.folder))) {
+      return invalid_input(fmt::format(
+          "{}: there is a model and no checkpoint to go on from; name another folder", run.folder));
+    }
     if (!start.metadata.contains(kSettings)) return start;
     return invalid_input(
         fmt::format("{}: this is a checkpoint; begin with the model.safetensors beside it", path));

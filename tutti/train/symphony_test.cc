@@ -100,8 +100,9 @@ TEST(SymphonyLearner, SlopesGoThroughTheBelief) {
   SmallWorld small;
   std::erase_if(small.world.options.counters,
                 [](const Counter& counter) { return counter.quantity == Quantity::waiting; });
-  const TensorFile file =
+  TensorFile file =
       stirred(SymphonyModel::fresh({}, small.cluster, small.world.options.counters, 1));
+  for (float& weight : file.tensors.at("prior").data) weight /= 3;  // sharp odds hardly move
   const auto model = model_of(file, small);
   Played played = an_episode(model, small);
   for (KeptDecision& decision : played.episode.decisions) decision.advantage = 1;
@@ -184,6 +185,36 @@ TEST(SymphonyTrainer, RewardsAddUpToTheSlowDownsOfJobs) {
 SymphonySettings quick_settings() {
   return {
       .episodes = 16, .scenarios = 2, .rollouts = 2, .passage = 8, .check_every = 2, .threads = 2};
+}
+
+TEST(SymphonyTrainer, ItsModelIsTheMeanOfLateWeights) {
+  const SmallWorld small;
+  const TensorFile start = SymphonyModel::fresh({}, small.cluster, small.world.options.counters, 1);
+  // Nothing is judged before the last update, and averaging changes no update.
+  const auto model_after = [&](int updates, int averaged_over) {
+    SymphonySettings settings = quick_settings();
+    settings.check_every = 1000;
+    settings.averaged_over = averaged_over;
+    auto trainer = SymphonyTrainer::make(start, "a fresh network", settings, small.world);
+    EXPECT_TRUE(trainer);
+    for (int i = 0; i < updates; ++i) EXPECT_TRUE((*trainer)->update({}));
+    return (*trainer)->model();
+  };
+  const TensorFile first = model_after(1, 1);
+  const TensorFile second = model_after(2, 1);
+  const TensorFile third = model_after(3, 1);
+  const TensorFile mean = model_after(3, 2);
+  double moved = 0;
+  for (const auto& [name, tensor] : mean.tensors) {
+    for (size_t i = 0; i < tensor.data.size(); ++i) {
+      const float a = first.tensors.at(name).data[i];
+      const float b = second.tensors.at(name).data[i];
+      const float c = third.tensors.at(name).data[i];
+      EXPECT_NEAR(tensor.data[i], ((a + b) / 2 + c) / 2, 1e-5F) << name;
+      moved = std::max(moved, static_cast<double>(std::fabs(tensor.data[i] - c)));
+    }
+  }
+  EXPECT_GT(moved, 1e-4);
 }
 
 TEST(SymphonyRun, GoesOnAsIfItHadNotBeenStopped) {

@@ -30,6 +30,11 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
                                                                  const std::string& path,
                                                                  const Cluster& cluster,
                                                                  std::vector<Counter> counters) {
+  // Of tutti/train/folder_run.h: its own weights are the last, neither averaged nor the best.
+  if (file.metadata.contains("settings")) {
+    return invalid_input(path +
+                         ": this is a checkpoint; take the model.safetensors beside it instead");
+  }
   auto network = SymphonyNetwork::load(file, path);
   if (!network) return network.error();
   const SymphonyShape& shape = network->shape();

@@ -155,7 +155,6 @@ class Run {
   void move(Copier& copier, int32_t copy);
   MemoryId next_stop(int32_t copy) const;
   void arrived(int32_t copy);
-  void remember(Duration start, Duration finish, int32_t copy);
   void fail_for_room(const std::string& what, MemoryId memory, int64_t bytes);
 
   // run_online.cc
