@@ -38,16 +38,17 @@ Result<Logged> parse(const Document& line, const std::string& file) {
   update.time.update = fields.integer("update", {.most = kMostCount});
   update.time.episodes = fields.integer("episodes", {.most = kMostCount});
   update.time.seconds = fields.number("seconds", {.most = kMostSeconds});
-  logged.stage = static_cast<int>(fields.integer("stage", {.most = kMostStages}));
+  const bool symphony = fields.entry("slowdown") != nullptr;  // which has one stage
+  if (!symphony) logged.stage = static_cast<int>(fields.integer("stage", {.most = kMostStages}));
   update.mean_ratio = figure(fields, "mean_ratio");
   update.best_ratio = figure(fields, "best_ratio");
   update.label_ratio = figure(fields, "label_ratio");
   update.match = figure(fields, "match");
   update.loss = figure(fields, "loss");
   update.select_entropy = figure(fields, "select_entropy");
-  update.place_entropy = figure(fields, "place_entropy");
+  update.place_entropy = figure(fields, symphony ? "entropy" : "place_entropy");
   update.gradient_norm = figure(fields, "gradient_norm");
-  logged.greedy_ratio = figure(fields, "greedy_ratio");
+  logged.greedy_ratio = figure(fields, symphony ? "ratio" : "greedy_ratio");
   if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
   return logged;
 }
@@ -128,7 +129,8 @@ bool looks_like_training_log(std::string_view start) {
   const std::string_view line = start.substr(first, start.find('\n', first) - first);
   return line.find("\"update\"") != std::string_view::npos &&
          line.find("\"episodes\"") != std::string_view::npos &&
-         line.find("\"mean_ratio\"") != std::string_view::npos;
+         (line.find("\"mean_ratio\"") != std::string_view::npos ||
+          line.find("\"slowdown\"") != std::string_view::npos);
 }
 
 Result<TrainingLog> read_training_log(Source& source) {

@@ -52,6 +52,22 @@ TEST(TrainingLog, ReadsWhatTrainWrites) {
   EXPECT_FALSE(log.cut);
 }
 
+TEST(TrainingLog, ReadsSymphonysToo) {
+  const std::string text =
+      R"({"update":1,"episodes":24,"seconds":3,"slowdown":2.5,"loss":0.5,"entropy":0.6,"gradient_norm":1})"
+      "\n"
+      R"({"update":2,"episodes":48,"seconds":6,"slowdown":2.25,"loss":0.25,"entropy":0.5,"ratio":0.95})"
+      "\n";
+  EXPECT_TRUE(looks_like_training_log(text));
+  const TrainingLog log = must_read(text);
+  ASSERT_EQ(log.updates.size(), 2);
+  EXPECT_EQ(log.updates[0].place_entropy, 0.6);
+  EXPECT_EQ(log.updates[1].loss, 0.25);
+  ASSERT_EQ(log.greedy.size(), 1);
+  EXPECT_EQ(log.greedy[0].ratio, 0.95);
+  EXPECT_EQ(log.stages.size(), 1);
+}
+
 TEST(TrainingLog, IsRecognisedByItsFirstLine) {
   EXPECT_TRUE(looks_like_training_log(kWritten));
   EXPECT_TRUE(looks_like_training_log("\n" + line(1, 1)));
