@@ -29,14 +29,20 @@ TEST(Clairvoyant, IsNeverWorseThanWhatItStartsFromAndUsuallyBetter) {
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 5, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
   ClusterSim sim(cluster, {.unknown_load = {.share = 0.5}, .record = true});
-  const auto arrivals = draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 8}, 2);
-  const ClusterRun starts[] = {run_by(sim, arrivals, "fifo", 2), run_by(sim, arrivals, "heft", 2)};
-  const Clairvoyant best = find_clairvoyant(sim, arrivals, 2, starts, {.evaluations = 300});
-  EXPECT_EQ(best.jobs.size(), 8U);
-  EXPECT_LT(best.mean_slowdown,
-            0.95 * std::min(mean_slowdown(starts[0]), mean_slowdown(starts[1])));
-  const Clairvoyant again = find_clairvoyant(sim, arrivals, 2, starts, {.evaluations = 300});
-  EXPECT_EQ(best.mean_slowdown, again.mean_slowdown);
+  int better = 0;
+  for (uint64_t luck = 1; luck <= 5; ++luck) {
+    const auto arrivals = draw_arrivals(cluster, *jobs, {.load = 0.9, .jobs = 8}, luck);
+    const ClusterRun starts[] = {run_by(sim, arrivals, "fifo", luck),
+                                 run_by(sim, arrivals, "heft", luck)};
+    const double start = std::min(mean_slowdown(starts[0]), mean_slowdown(starts[1]));
+    const Clairvoyant best = find_clairvoyant(sim, arrivals, luck, starts, {.evaluations = 300});
+    EXPECT_EQ(best.jobs.size(), 8U);
+    EXPECT_LE(best.mean_slowdown, start) << luck;
+    better += best.mean_slowdown < 0.97 * start ? 1 : 0;
+    const Clairvoyant again = find_clairvoyant(sim, arrivals, luck, starts, {.evaluations = 300});
+    EXPECT_EQ(best.mean_slowdown, again.mean_slowdown);
+  }
+  EXPECT_GE(better, 3);
 }
 
 TEST(Clairvoyant, FindsWhatExhaustiveSearchFindsForASmallJob) {
