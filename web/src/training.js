@@ -14,7 +14,7 @@ const ratios = [
   {key: 'label_ratio', name: 'label', dash: '2 3', more: true},
 ];
 const charts = [
-  {title: 'Ratio', note: 'of makespans to contention-aware earliest finish, over the problems; less is better', height: 340, rule: 1, series: ratios},
+  {title: 'Ratio', note: 'of makespans to contention-aware earliest finish, or of slow-downs to the rule of Symphony; less is better', height: 340, rule: 1, series: ratios},
   {title: 'Teacher match', note: 'share of decisions', height: 200,
     series: [{key: 'match', name: 'match'}]},
   {title: 'Entropy', note: 'of a decision', height: 200,
