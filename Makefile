@@ -7,7 +7,7 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 BUILD = cmake --preset $(1) -DTUTTI_UNITY=ON $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
-.PHONY: build install demo test test-all bench results-doppler fuzz format tidy setup setup-build clean
+.PHONY: build install demo test test-sanitized test-all bench results-doppler fuzz format tidy setup setup-build clean
 
 build: setup-build
 	@mkdir -p build
@@ -27,9 +27,13 @@ demo: build
 test: setup
 	@scripts/test
 
-# Everything: the slow suites, sanitizers and clang-tidy too.
+# All suites under the address and undefined-behaviour sanitizers.
+test-sanitized: setup
+	@scripts/test sanitized
+
+# Everything: both, the slow suites, the thread sanitizer and clang-tidy.
 test-all: setup
-	@scripts/test --all
+	@scripts/test all
 
 bench: setup
 	@mkdir -p build
