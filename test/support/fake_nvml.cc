@@ -1,21 +1,18 @@
 // A library with the functions of NVIDIA's that tutti/telemetry/nvml.cc asks for: one GPU, whose
 // counters move by one step whenever they are read. It does not tell its power.
 
+#include "tutti/telemetry/nvml_interface.h"
+
 namespace {
 
-constexpr int kSuccess = 0;
+using tutti::kNvmlSuccess;
+using tutti::NvmlDevice;
+using tutti::NvmlMemory;
+using tutti::NvmlResult;
+using tutti::NvmlUtilization;
+
 constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
-
-struct Utilization {
-  unsigned gpu;
-  unsigned memory;
-};
-struct Memory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
 
 int the_gpu = 0;
 unsigned reads = 0;
@@ -29,39 +26,39 @@ bool same(const char* a, const char* b) {
 
 extern "C" {
 
-int nvmlInit_v2() {
-  return kSuccess;
+NvmlResult nvmlInit_v2() {
+  return kNvmlSuccess;
 }
-int nvmlShutdown() {
-  return kSuccess;
+NvmlResult nvmlShutdown() {
+  return kNvmlSuccess;
 }
-int nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
+NvmlResult nvmlDeviceGetHandleByPciBusId_v2(const char* id, NvmlDevice* device) {
   if (!same(id, "0000:3B:00.0")) return kNotFound;
-  *device = &the_gpu;
-  return kSuccess;
+  *device = reinterpret_cast<NvmlDevice>(&the_gpu);
+  return kNvmlSuccess;
 }
-int nvmlDeviceGetUtilizationRates(void* /*device*/, Utilization* rates) {
+NvmlResult nvmlDeviceGetUtilizationRates(NvmlDevice /*device*/, NvmlUtilization* rates) {
   *rates = {.gpu = 40 + 10 * (reads++ % 2), .memory = 25};
-  return kSuccess;
+  return kNvmlSuccess;
 }
-int nvmlDeviceGetMemoryInfo(void* /*device*/, Memory* memory) {
+NvmlResult nvmlDeviceGetMemoryInfo(NvmlDevice /*device*/, NvmlMemory* memory) {
   *memory = {.total = 1000, .free = 600, .used = 400};
-  return kSuccess;
+  return kNvmlSuccess;
 }
-int nvmlDeviceGetPcieThroughput(void* /*device*/, int counter, unsigned* kilobytes) {
+NvmlResult nvmlDeviceGetPcieThroughput(NvmlDevice /*device*/, int counter, unsigned* kilobytes) {
   *kilobytes = counter == 0 ? 1000 : 2000;  // sent, received
-  return kSuccess;
+  return kNvmlSuccess;
 }
-int nvmlDeviceGetPowerUsage(void* /*device*/, unsigned* /*milliwatts*/) {
+NvmlResult nvmlDeviceGetPowerUsage(NvmlDevice /*device*/, unsigned* /*milliwatts*/) {
   return kNotSupported;
 }
-int nvmlDeviceGetTemperature(void* /*device*/, int /*sensor*/, unsigned* degrees) {
+NvmlResult nvmlDeviceGetTemperature(NvmlDevice /*device*/, int /*sensor*/, unsigned* degrees) {
   *degrees = 50;
-  return kSuccess;
+  return kNvmlSuccess;
 }
-int nvmlDeviceGetClockInfo(void* /*device*/, int /*type*/, unsigned* megahertz) {
+NvmlResult nvmlDeviceGetClockInfo(NvmlDevice /*device*/, int /*type*/, unsigned* megahertz) {
   *megahertz = 1500;
-  return kSuccess;
+  return kNvmlSuccess;
 }
 
 }  // extern "C"

@@ -80,7 +80,8 @@ TEST(Draws, HaveTheirDistribution) {
   draw_central_t(rng, 7, kDraws, x.data());
   EXPECT_NEAR(central_bound(7), 2.365, 1e-3);
   for (const auto& [bound, share] : {std::pair(0.711, 0.75), {1.415, 0.90}, {1.895, 0.95}}) {
-    const auto below = std::count_if(x.begin(), x.end(), [&](double v) { return v < bound; });
+    const auto below =
+        std::count_if(x.begin(), x.end(), [bound = bound](double v) { return v < bound; });
     EXPECT_NEAR(static_cast<double>(below) / kDraws, (share - 0.025) / 0.95, 0.004) << bound;
   }
 }

@@ -8,26 +8,10 @@
 #include <optional>
 #include <utility>
 
+#include "tutti/telemetry/nvml_interface.h"
+
 namespace tutti {
 namespace {
-
-// The few names of nvml.h that we use, with the values and layouts of its binary interface.
-using NvmlResult = int;
-using NvmlDevice = struct NvmlDeviceTag*;
-constexpr NvmlResult kSuccess = 0;
-constexpr int kSentByGpu = 0;      // NVML_PCIE_UTIL_TX_BYTES
-constexpr int kReceivedByGpu = 1;  // NVML_PCIE_UTIL_RX_BYTES
-constexpr int kGpuSensor = 0;      // NVML_TEMPERATURE_GPU
-constexpr int kSmClock = 1;        // NVML_CLOCK_SM
-struct NvmlUtilization {
-  unsigned gpu;     // per cent of the time in which a kernel ran
-  unsigned memory;  // per cent of the time in which memory was read or written
-};
-struct NvmlMemory {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;
-};
 
 // The library, started and, when nobody needs it any more, shut down. Never closed: the driver
 // keeps threads of its own.
@@ -54,7 +38,7 @@ class Nvml {
                           find(library, "nvmlDeviceGetTemperature", temperature) &&
                           find(library, "nvmlDeviceGetClockInfo", clock);
     if (!complete) return failed(path + " lacks a function we need");
-    if (const NvmlResult code = init(); code != kSuccess) {
+    if (const NvmlResult code = init(); code != kNvmlSuccess) {
       return failed(fmt::format("{} did not start (code {}): is the driver loaded?", path, code));
     }
     started_ = true;
@@ -124,7 +108,7 @@ class NvmlSource final : public CounterSource {
 
   bool add_gpu(const Machine& machine, DeviceId id, const std::string& pci_id) {
     NvmlDevice gpu = nullptr;
-    if (nvml_->by_pci_id(pci_id.c_str(), &gpu) != kSuccess) return false;
+    if (nvml_->by_pci_id(pci_id.c_str(), &gpu) != kNvmlSuccess) return false;
     const std::string& name = machine.device(id).name;
     const Resource device = resource_of(id);
     const Resource memory = resource_of(machine.memory_of(id));
@@ -169,19 +153,19 @@ class NvmlSource final : public CounterSource {
 
   std::optional<double> utilization(NvmlDevice gpu, unsigned NvmlUtilization::*which) const {
     NvmlUtilization rates{};
-    if (nvml_->utilization(gpu, &rates) != kSuccess) return std::nullopt;
+    if (nvml_->utilization(gpu, &rates) != kNvmlSuccess) return std::nullopt;
     return rates.*which / 100.0;
   }
   std::optional<double> free_bytes(NvmlDevice gpu) const {
     NvmlMemory memory{};
-    if (nvml_->memory(gpu, &memory) != kSuccess) return std::nullopt;
+    if (nvml_->memory(gpu, &memory) != kNvmlSuccess) return std::nullopt;
     return static_cast<double>(memory.free);
   }
   template <class Function, class... Which>
   static std::optional<double> number(Function function, double unit, NvmlDevice gpu,
                                       Which... which) {
     unsigned value = 0;
-    if (function(gpu, which..., &value) != kSuccess) return std::nullopt;
+    if (function(gpu, which..., &value) != kNvmlSuccess) return std::nullopt;
     return unit * value;
   }
 

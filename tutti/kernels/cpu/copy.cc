@@ -59,6 +59,7 @@ void copy_in_squares(const Nest<2>& nest, size_t rows, const float* from, float*
 }  // namespace
 
 void copy(const Nest<2>& nest, const float* from, float* to, Part part) {
+  if (nest.count() == 0) return;  // an empty block may be null, to which nothing can be added
   const auto loops = nest.loops();
   const Offsets step = nest.steps();
   for (size_t i = 0; i + 1 < loops.size() && step[0] != 1; ++i) {

@@ -24,6 +24,12 @@ double id_at(const ConstBlock& ids, int64_t i) {
   return floats(ids)[i];
 }
 
+// The address `offset` elements on. An empty block may be null, to which nothing can be added.
+template <class Element>
+Element* shifted(Element* first, int64_t offset) {
+  return first == nullptr ? nullptr : first + offset;
+}
+
 }  // namespace
 
 Done transpose(const Attributes& attributes, Operands operands, const Block& output, Part part) {
@@ -45,7 +51,7 @@ Done assemble(const Attributes& attributes, Operands operands, const Block& outp
   for (size_t i = 0; i < operands.size(); ++i) {
     const Shape own = strides_of(to_shape(operands[i].shape));
     copy(nest_of(operands[i].shape, own, strides), floats(operands[i]),
-         floats(output) + place_at(offsets[i], strides), part);
+         shifted(floats(output), place_at(offsets[i], strides)), part);
   }
   return {};
 }
@@ -53,7 +59,8 @@ Done assemble(const Attributes& attributes, Operands operands, const Block& outp
 Done slice(const Attributes& attributes, Operands operands, const Block& output, Part part) {
   const Shape strides = strides_of(to_shape(operands[0].shape));
   copy(nest_of(output.shape, strides, strides_of(to_shape(output.shape))),
-       floats(operands[0]) + place_at(*attributes.wholes("begin"), strides), floats(output), part);
+       shifted(floats(operands[0]), place_at(*attributes.wholes("begin"), strides)), floats(output),
+       part);
   return {};
 }
 
@@ -86,8 +93,8 @@ Done last_token(const Attributes& /*attributes*/, Operands operands, const Block
                 Part part) {
   const std::span<const int64_t> shape = operands[0].shape;
   const int64_t last = (shape[1] - 1) * shape[2];
-  copy(nest_of(output.shape, {shape[1] * shape[2], 1}, {shape[2], 1}), floats(operands[0]) + last,
-       floats(output), part);
+  copy(nest_of(output.shape, {shape[1] * shape[2], 1}, {shape[2], 1}),
+       shifted(floats(operands[0]), last), floats(output), part);
   return {};
 }
 
