@@ -1,0 +1,841 @@
+// Every rule of the judge of traces against at least three forgeries of genuine runs, each refused
+// by that rule. A forgery is tried on all runs that it fits; it may find no run that it does not
+// fit.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "tutti/runtime/forgery_testing.h"
+#include "tutti/trace/channels.h"
+#include "tutti/trace/presence.h"
+
+namespace tutti {
+namespace {
+
+using testing::Specimen;
+
+// Changes the run so that the rule is certainly broken; false if it does not fit this one.
+using Forge = std::function<bool(Specimen&)>;
+
+struct Forgery {
+  const char* rule;
+  const char* what;
+  Forge forge;
+};
+
+bool is_simulated(const Specimen& one) {
+  return one.trace.runtime == "sim/physical";
+}
+
+bool has_plan(const Specimen& one) {
+  return one.plan.has_value();
+}
+
+// True if ops of the run take the time they cost, and nothing is drawn.
+bool has_exact_times(const Specimen& one) {
+  return (is_simulated(one) || is_released(one.trace)) && !one.trace.sampled;
+}
+
+// The first op that answers; null if none does.
+OpSpan* find_op(Specimen& one, const std::function<bool(const OpSpan&)>& wanted) {
+  const auto found = std::find_if(one.trace.ops.begin(), one.trace.ops.end(), wanted);
+  return found == one.trace.ops.end() ? nullptr : &*found;
+}
+
+TransferSpan* find_transfer(Specimen& one, const std::function<bool(const TransferSpan&)>& wanted) {
+  auto& transfers = one.trace.transfers;
+  const auto found = std::find_if(transfers.begin(), transfers.end(), wanted);
+  return found == transfers.end() ? nullptr : &*found;
+}
+
+Duration lasted(const OpSpan& span) {
+  return span.finish - span.start;
+}
+
+void end_with_last(Specimen& one) {
+  one.trace.makespan = Duration{0};
+  for (const OpSpan& span : one.trace.ops) {
+    one.trace.makespan = std::max(one.trace.makespan, span.finish);
+  }
+}
+
+// Everything that starts at `from` or later comes later.
+void put_off(Specimen& one, Duration from, Duration by) {
+  const auto late = [&](auto& span) {
+    if (span.start < from) return;
+    span.start += by;
+    span.finish += by;
+  };
+  for (OpSpan& span : one.trace.ops) late(span);
+  for (TransferSpan& span : one.trace.transfers) late(span);
+  for (PlacedAt& placed : one.trace.placed) {
+    if (placed.time >= from) placed.time += by;
+  }
+  end_with_last(one);
+}
+
+// Two ops of one device that follow each other in one slot.
+std::pair<OpSpan*, OpSpan*> neighbours(Specimen& one, Duration least) {
+  for (OpSpan& a : one.trace.ops) {
+    for (OpSpan& b : one.trace.ops) {
+      if (a.op == b.op || a.device != b.device || a.slot != b.slot) continue;
+      if (a.finish <= b.start && lasted(a) >= least && lasted(b) >= least) return {&a, &b};
+    }
+  }
+  return {nullptr, nullptr};
+}
+
+bool move_op(Specimen& one, const std::function<bool(const OpSpan&)>& wanted) {
+  if (!has_plan(one) || one.problem().machine.size() < 2) return false;
+  OpSpan* span = find_op(one, wanted);
+  if (span == nullptr) return false;
+  span->device = DeviceId{(span->device.index + 1) % one.problem().machine.size()};
+  span->slot = 0;
+  return true;
+}
+
+const std::vector<Forgery>& header_forgeries() {
+  static const std::vector<Forgery> all = {
+      {"identity", "another graph",
+       [](Specimen& one) { return ++one.trace.graph_fingerprint, true; }},
+      {"identity", "another machine",
+       [](Specimen& one) { return ++one.trace.machine_fingerprint, true; }},
+      {"identity", "of nothing",
+       [](Specimen& one) {
+         one.trace.graph_fingerprint = one.trace.machine_fingerprint = 0;
+         return true;
+       }},
+      {"shape", "an op left out", [](Specimen& one) { return one.trace.ops.pop_back(), true; }},
+      {"shape", "an op that ran twice",
+       [](Specimen& one) { return one.trace.ops.push_back(one.trace.ops[0]), true; }},
+      {"shape", "a slot too many",
+       [](Specimen& one) {
+         OpSpan& span = one.trace.ops[0];
+         span.slot = one.problem().machine.device(span.device).slots;
+         return true;
+       }},
+      {"shape", "an op that ends before it starts",
+       [](Specimen& one) {
+         OpSpan& span = one.trace.ops[0];
+         span.finish = span.start - Duration{1};
+         return true;
+       }},
+      {"shape", "a value that is not there",
+       [](Specimen& one) {
+         if (one.trace.transfers.empty()) return false;
+         one.trace.transfers[0].value = ValueId{one.problem().graph.value_count()};
+         return true;
+       }},
+      {"records", "drawn without noise",
+       [](Specimen& one) {
+         if (one.world->costs.has_noise()) return false;
+         return one.trace.sampled = true;
+       }},
+      {"records", "a simulated run that was measured",
+       [](Specimen& one) {
+         if (is_measured(one.trace)) return false;
+         one.trace.measurement = Measurement{.process = 1, .began_unix_ms = 1};
+         return true;
+       }},
+      {"records", "values that are files, without transfers",
+       [](Specimen& one) {
+         one.trace.runtime = "local/files";
+         one.trace.transfers.clear();
+         one.trace.sampled = false;
+         return true;
+       }},
+      {"records", "a run of no time that takes time",
+       [](Specimen& one) {
+         if (one.trace.makespan == Duration{0}) return false;
+         one.trace.runtime = "null";
+         return true;
+       }},
+      {"records", "a released run with transfers",
+       [](Specimen& one) {
+         if (one.trace.transfers.empty()) return false;
+         one.trace.runtime = "sim/released";
+         return true;
+       }},
+      {"records", "a plan that was placed online",
+       [](Specimen& one) {
+         if (!has_plan(one)) return false;
+         for (const OpSpan& span : one.trace.ops) one.trace.placed.push_back({span.op, span.start});
+         return true;
+       }},
+      {"records", "a plan with pauses",
+       [](Specimen& one) {
+         if (!has_plan(one)) return false;
+         one.trace.pauses.push_back({Duration{0}, one.trace.makespan});
+         return true;
+       }},
+      {"makespan", "a nanosecond less",
+       [](Specimen& one) {
+         if (one.trace.makespan == Duration{0}) return false;
+         return one.trace.makespan -= Duration{1}, true;
+       }},
+      {"makespan", "half of it",
+       [](Specimen& one) {
+         if (one.trace.makespan == Duration{0}) return false;
+         return one.trace.makespan /= 2, true;
+       }},
+      {"makespan", "a nanosecond more",
+       [](Specimen& one) {
+         if (one.trace.makespan == Duration{0}) return false;
+         return one.trace.makespan += Duration{1}, true;
+       }},
+  };
+  return all;
+}
+
+const std::vector<Forgery>& op_forgeries() {
+  static const std::vector<Forgery> all = {
+      {"placement", "the first op elsewhere",
+       [](Specimen& one) { return move_op(one, [](const OpSpan&) { return true; }); }},
+      {"placement", "the last op to finish elsewhere",
+       [](Specimen& one) {
+         return move_op(one, [&](const OpSpan& span) { return span.finish == one.trace.makespan; });
+       }},
+      {"placement", "another plan",
+       [](Specimen& one) {
+         if (!has_plan(one) || one.problem().machine.size() < 2) return false;
+         DeviceId& device = one.plan->placement[0];
+         device = DeviceId{(device.index + 1) % one.problem().machine.size()};
+         one.plan->strict_order.clear();
+         return true;
+       }},
+      {"run times", "a nanosecond more",
+       [](Specimen& one) {
+         if (!has_exact_times(one)) return false;
+         return one.trace.ops.back().finish += Duration{1}, true;
+       }},
+      {"run times", "cut to a nanosecond",
+       [](Specimen& one) {
+         if (!has_exact_times(one)) return false;
+         OpSpan* span = find_op(one, [](const OpSpan& op) { return lasted(op) > Duration{1}; });
+         if (span == nullptr) return false;
+         return span->finish = span->start + Duration{1}, true;
+       }},
+      {"run times", "all halved",
+       [](Specimen& one) {
+         if (!has_exact_times(one)) return false;
+         bool any = false;
+         for (OpSpan& span : one.trace.ops) {
+           any = any || lasted(span) > Duration{1};
+           span.finish = span.start + lasted(span) / 2;
+         }
+         return any;
+       }},
+      {"run times", "beyond what noise reaches",
+       [](Specimen& one) {
+         if (!one.trace.sampled) return false;
+         OpSpan* span = find_op(one, [](const OpSpan& op) { return lasted(op) > Duration{10}; });
+         if (span == nullptr) return false;
+         return span->finish += 1'000'000 * lasted(*span), true;
+       }},
+      {"placing", "placed after it started",
+       [](Specimen& one) {
+         if (one.trace.placed.empty()) return false;
+         for (PlacedAt& placed : one.trace.placed) {
+           const OpSpan* span = find_op(one, [&](const OpSpan& op) { return op.op == placed.op; });
+           placed.time = span->start + Duration{1};
+           break;
+         }
+         return one.trace.runtime != "null";
+       }},
+      {"placing", "placed when it finished",
+       [](Specimen& one) {
+         if (one.trace.placed.empty() || one.trace.runtime == "null") return false;
+         const OpSpan* span =
+             find_op(one, [](const OpSpan& op) { return lasted(op) > Duration{0}; });
+         if (span == nullptr) return false;
+         for (PlacedAt& placed : one.trace.placed) {
+           if (placed.op == span->op) placed.time = span->finish;
+         }
+         return true;
+       }},
+      {"placing", "all placed at the end",
+       [](Specimen& one) {
+         if (one.trace.placed.empty() || one.trace.makespan == Duration{0}) return false;
+         for (PlacedAt& placed : one.trace.placed) placed.time = one.trace.makespan;
+         return true;
+       }},
+      {"slots", "an op that begins while the one before runs",
+       [](Specimen& one) {
+         const auto [before, after] = neighbours(one, Duration{2});
+         if (before == nullptr) return false;
+         const Duration length = lasted(*after);
+         after->start = before->finish - Duration{1};
+         after->finish = after->start + length;
+         return true;
+       }},
+      {"slots", "an op that runs on into the next",
+       [](Specimen& one) {
+         const auto [before, after] = neighbours(one, Duration{2});
+         if (before == nullptr) return false;
+         before->finish = after->start + Duration{1};
+         return true;
+       }},
+      {"slots", "two slots as one",
+       [](Specimen& one) {
+         for (OpSpan& a : one.trace.ops) {
+           const OpSpan* b = find_op(one, [&](const OpSpan& op) {
+             return op.device == a.device && op.slot != a.slot && op.start <= a.start &&
+                    a.start < op.finish && lasted(a) > Duration{0};
+           });
+           if (b == nullptr || is_released(one.trace)) continue;
+           a.slot = b->slot;
+           return true;
+         }
+         return false;
+       }},
+  };
+  return all;
+}
+
+// Some op whose operand another op made, and that one.
+std::pair<OpSpan*, const OpSpan*> reader_and_producer(Specimen& one) {
+  const Graph& graph = one.problem().graph;
+  for (const OpId op : graph.ops()) {
+    for (const EdgeId edge : graph.edges(op)) {
+      const OpId producer = graph.edge_from(edge);
+      if (!producer.valid()) continue;
+      OpSpan* reader = find_op(one, [&](const OpSpan& span) { return span.op == op; });
+      const OpSpan* made = find_op(one, [&](const OpSpan& span) { return span.op == producer; });
+      if (lasted(*made) > Duration{1}) return {reader, made};
+    }
+  }
+  return {nullptr, nullptr};
+}
+
+bool start_at(OpSpan& span, Duration start) {
+  span.finish += start - span.start;
+  span.start = start;
+  return true;
+}
+
+const std::vector<Forgery>& operand_forgeries() {
+  static const std::vector<Forgery> all = {
+      {"operands", "read before it was made",
+       [](Specimen& one) {
+         const auto [reader, made] = reader_and_producer(one);
+         return reader != nullptr && start_at(*reader, made->finish - Duration{1});
+       }},
+      {"operands", "read when its op began",
+       [](Specimen& one) {
+         const auto [reader, made] = reader_and_producer(one);
+         return reader != nullptr && start_at(*reader, made->start);
+       }},
+      {"operands", "read where it never was",
+       [](Specimen& one) {
+         if (one.trace.transfers.empty()) return false;
+         return one.trace.transfers.clear(), true;
+       }},
+      {"operands", "sent only at the end",
+       [](Specimen& one) {
+         if (one.trace.transfers.empty() || one.trace.makespan == Duration{0}) return false;
+         for (TransferSpan& span : one.trace.transfers) {
+           span.finish = one.trace.makespan + (span.finish - span.start);
+           span.start = one.trace.makespan;
+         }
+         return true;
+       }},
+      {"transfers", "sent twice",
+       [](Specimen& one) {
+         if (one.trace.transfers.empty()) return false;
+         return one.trace.transfers.push_back(one.trace.transfers[0]), true;
+       }},
+      {"transfers", "sent from where it is not",
+       [](Specimen& one) {
+         if (one.trace.transfers.empty()) return false;
+         TransferSpan& span = one.trace.transfers[0];
+         return span.from = span.to, true;
+       }},
+      {"transfers", "sent where it is not read",
+       [](Specimen& one) {
+         // Home again: it is read nowhere but where it was sent.
+         if (one.trace.transfers.empty()) return false;
+         TransferSpan span = one.trace.transfers[0];
+         std::swap(span.from, span.to);
+         return one.trace.transfers.push_back(span), true;
+       }},
+      {"transfers", "a hop that its route has not",
+       [](Specimen& one) {
+         TransferSpan* span = find_transfer(one, [](const TransferSpan& t) { return !t.given; });
+         if (span == nullptr) return false;
+         return span->hop = 7, true;
+       }},
+      {"transfers", "sent before it was made",
+       [](Specimen& one) {
+         TransferSpan* span = find_transfer(one, [&](const TransferSpan& t) {
+           return t.hop == 0 && t.start > Duration{0} &&
+                  one.problem().graph.producer(t.value).valid();
+         });
+         if (span == nullptr) return false;
+         const OpSpan* made = find_op(one, [&](const OpSpan& op) {
+           return op.op == one.problem().graph.producer(span->value);
+         });
+         if (made->finish == Duration{0}) return false;
+         return span->start = made->finish - Duration{1}, true;
+       }},
+  };
+  return all;
+}
+
+// A hop that no other can slow down and that takes some time.
+TransferSpan* lone_hop(Specimen& one) {
+  if (!is_simulated(one) || one.world->costs.has_noise()) return nullptr;
+  return find_transfer(one, [&](const TransferSpan& span) {
+    const Hop* hop = hop_of(one.problem().machine, span);
+    return hop != nullptr && hop->shared.empty() && span.finish - span.start > Duration{1};
+  });
+}
+
+// Two hops over one shared channel that moved together for a while, with bytes to move.
+std::pair<TransferSpan*, TransferSpan*> meeting_hops(Specimen& one) {
+  if (!is_simulated(one) || one.world->costs.has_noise()) return {};
+  const auto shared = [&](const TransferSpan& span) -> const Hop* {
+    const Hop* hop = hop_of(one.problem().machine, span);
+    const bool slow = hop != nullptr && hop->ns_per_byte > 0 && !hop->shared.empty() &&
+                      one.problem().graph.bytes(span.value) > 50;
+    return slow ? hop : nullptr;
+  };
+  for (TransferSpan& a : one.trace.transfers) {
+    if (shared(a) == nullptr) continue;
+    for (TransferSpan& b : one.trace.transfers) {
+      if (&a == &b || shared(b) == nullptr || shared(a)->shared != shared(b)->shared) continue;
+      // Half the time of the shorter they shared the channel.
+      const Duration together = std::min(a.finish, b.finish) - std::max(a.start, b.start);
+      const Duration shorter = std::min(a.finish - a.start, b.finish - b.start);
+      if (2 * together > shorter && shorter > Duration{60}) return {&a, &b};
+    }
+  }
+  return {};
+}
+
+bool carry_too_much(Specimen& one, Duration::rep divisor) {
+  // All that went over the channel in a fraction of the time.
+  const auto [a, b] = meeting_hops(one);
+  if (a == nullptr) return false;
+  const auto* hop = hop_of(one.problem().machine, *a);
+  const Channel& channel = one.problem().machine.channel(hop->shared.front());
+  if (channel.bytes_per_s <= 0) return false;
+  const Duration start = std::min(a->start, b->start);
+  for (TransferSpan& span : one.trace.transfers) {
+    const Hop* other = hop_of(one.problem().machine, span);
+    if (other == nullptr || other->shared != hop->shared) continue;
+    span.finish = start + (span.finish - span.start) / divisor;
+    span.start = start;
+  }
+  // Certain only if the bytes of the two do not fit the time that is left for all.
+  double bytes = 0;
+  Duration longest{0};
+  for (const TransferSpan& span : one.trace.transfers) {
+    const Hop* other = hop_of(one.problem().machine, span);
+    if (other == nullptr || other->shared != hop->shared) continue;
+    bytes += static_cast<double>(one.problem().graph.bytes(span.value));
+    longest = std::max(longest, span.finish - span.start);
+  }
+  const double room = channel.bytes_per_s * 1e-9 * static_cast<double>(longest.count());
+  return bytes > 2 * room + 1000 * channel.bytes_per_s * 1e-9;
+}
+
+const std::vector<Forgery>& link_forgeries() {
+  static const std::vector<Forgery> all = {
+      {"transfer times", "a nanosecond early",
+       [](Specimen& one) {
+         TransferSpan* span = lone_hop(one);
+         return span != nullptr && (span->finish -= Duration{1}, true);
+       }},
+      {"transfer times", "a nanosecond late",
+       [](Specimen& one) {
+         TransferSpan* span = lone_hop(one);
+         return span != nullptr && (span->finish += Duration{1}, true);
+       }},
+      {"transfer times", "at once",
+       [](Specimen& one) {
+         TransferSpan* span = lone_hop(one);
+         return span != nullptr && (span->finish = span->start, true);
+       }},
+      {"channels", "all at the same time",
+       [](Specimen& one) {
+         if (!is_simulated(one)) return false;
+         for (int32_t i = 0; i < one.problem().machine.channel_count(); ++i) {
+           const Channel& channel = one.problem().machine.channel(ChannelId{i});
+           if (channel.sharing != Sharing::exclusive) continue;
+           int together = 0;
+           for (TransferSpan& span : one.trace.transfers) {
+             const Hop* hop = hop_of(one.problem().machine, span);
+             if (hop == nullptr || span.start == span.finish) continue;
+             if (std::find(hop->channels.begin(), hop->channels.end(), ChannelId{i}) ==
+                 hop->channels.end()) {
+               continue;
+             }
+             span.finish = one.trace.makespan + (span.finish - span.start);
+             span.start = one.trace.makespan;
+             ++together;
+           }
+           if (together > channel.capacity) return true;
+         }
+         return false;
+       }},
+      {"channels", "a hop that holds its channels to the end",
+       [](Specimen& one) {
+         if (!is_simulated(one)) return false;
+         for (TransferSpan& span : one.trace.transfers) {
+           const Hop* hop = hop_of(one.problem().machine, span);
+           if (hop == nullptr || span.start == span.finish) continue;
+           for (const ChannelId id : hop->channels) {
+             const Channel& channel = one.problem().machine.channel(id);
+             if (channel.sharing != Sharing::exclusive || channel.capacity != 1) continue;
+             const TransferSpan* later = find_transfer(one, [&](const TransferSpan& other) {
+               const Hop* way = hop_of(one.problem().machine, other);
+               return way != nullptr && other.start >= span.finish && other.finish > other.start &&
+                      std::find(way->channels.begin(), way->channels.end(), id) !=
+                          way->channels.end();
+             });
+             if (later == nullptr) continue;
+             return span.finish = later->finish, true;
+           }
+         }
+         return false;
+       }},
+      {"channels", "a hop that does not wait for the one before",
+       [](Specimen& one) {
+         if (!is_simulated(one)) return false;
+         for (TransferSpan& span : one.trace.transfers) {
+           const Hop* hop = hop_of(one.problem().machine, span);
+           if (hop == nullptr || span.start == span.finish) continue;
+           for (const ChannelId id : hop->channels) {
+             const Channel& channel = one.problem().machine.channel(id);
+             if (channel.sharing != Sharing::exclusive || channel.capacity != 1) continue;
+             const TransferSpan* earlier = find_transfer(one, [&](const TransferSpan& other) {
+               const Hop* way = hop_of(one.problem().machine, other);
+               return way != nullptr && other.finish == span.start && other.finish > other.start &&
+                      std::find(way->channels.begin(), way->channels.end(), id) !=
+                          way->channels.end();
+             });
+             if (earlier == nullptr) continue;
+             const Duration by = span.start - earlier->start;
+             span.start -= by;
+             span.finish -= by;
+             return true;
+           }
+         }
+         return false;
+       }},
+      {"bandwidth", "all at once, in half the time",
+       [](Specimen& one) { return carry_too_much(one, 2); }},
+      {"bandwidth", "all at once, in a fourth of the time",
+       [](Specimen& one) { return carry_too_much(one, 4); }},
+      {"bandwidth", "all at once", [](Specimen& one) { return carry_too_much(one, 1); }},
+      {"shares", "done in half the time",
+       [](Specimen& one) {
+         const auto [a, b] = meeting_hops(one);
+         if (a == nullptr) return false;
+         return a->finish -= (a->finish - a->start) / 2, true;
+       }},
+      {"shares", "done in twice the time",
+       [](Specimen& one) {
+         const auto [a, b] = meeting_hops(one);
+         if (a == nullptr) return false;
+         return a->finish += a->finish - a->start, true;
+       }},
+      {"shares", "one that gives way to the other",
+       [](Specimen& one) {
+         const auto [a, b] = meeting_hops(one);
+         if (a == nullptr) return false;
+         const Duration by = (a->finish - a->start) / 4;
+         a->finish -= by;
+         b->finish += by;
+         return true;
+       }},
+  };
+  return all;
+}
+
+// Later by `by` from the start of some hop or op on. What let it start had happened just then.
+bool put_off_hop(Specimen& one, Duration by) {
+  if (!is_simulated(one)) return false;
+  const Presence presence(one.problem(), one.trace, {});
+  const TransferSpan* span = find_transfer(one, [&](const TransferSpan& t) {
+    return t.hop == 0 && t.start > Duration{0} && one.problem().graph.producer(t.value).valid() &&
+           presence.arrival(t.value, t.from) == t.start && !one.problem().has_memory_limits() &&
+           one.trace.placed.empty();
+  });
+  if (span == nullptr) return false;
+  put_off(one, span->start, by);
+  return true;
+}
+
+bool put_off_op(Specimen& one, Duration by) {
+  if (!has_exact_times(one) || one.problem().has_memory_limits()) return false;
+  if (!one.trace.placed.empty()) return false;
+  const Presence presence(one.problem(), one.trace, {.released = is_released(one.trace)});
+  // It started as soon as it could, and all that let it start had happened by then.
+  const OpSpan* span = find_op(one, [&](const OpSpan& op) {
+    return op.start > Duration{0} && presence.ready(op.op) == op.start && lasted(op) > Duration{0};
+  });
+  if (span == nullptr || (has_plan(one) && !one.plan->strict_order.empty())) return false;
+  const OpId op = span->op;
+  const Duration start = span->start;
+  // Only what starts later than it: its operands come when they came.
+  put_off(one, start + Duration{1}, by);
+  OpSpan* moved = find_op(one, [&](const OpSpan& other) { return other.op == op; });
+  moved->start += by;
+  moved->finish += by;
+  end_with_last(one);
+  return true;
+}
+
+const std::vector<Forgery>& waiting_forgeries() {
+  static const std::vector<Forgery> all = {
+      {"waiting hops", "a nanosecond idle",
+       [](Specimen& one) { return put_off_hop(one, Duration{1}); }},
+      {"waiting hops", "a microsecond idle",
+       [](Specimen& one) { return put_off_hop(one, Duration{1000}); }},
+      {"waiting hops", "idle for as long as the run",
+       [](Specimen& one) { return put_off_hop(one, one.trace.makespan); }},
+      {"waiting ops", "a nanosecond idle",
+       [](Specimen& one) { return put_off_op(one, Duration{1}); }},
+      {"waiting ops", "a microsecond idle",
+       [](Specimen& one) { return put_off_op(one, Duration{1000}); }},
+      {"waiting ops", "idle for as long as the run",
+       [](Specimen& one) { return put_off_op(one, one.trace.makespan); }},
+      {"strict order", "two ops of the order changed",
+       [](Specimen& one) {
+         if (!has_plan(one) || one.trace.makespan == Duration{0}) return false;
+         const auto [before, after] = neighbours(one, Duration{1});
+         if (before == nullptr || before->start == after->start) return false;
+         const auto device = static_cast<size_t>(before->device.index);
+         if (one.plan->strict_order.empty()) return false;
+         auto& order = one.plan->strict_order[device];
+         std::iter_swap(std::find(order.begin(), order.end(), before->op),
+                        std::find(order.begin(), order.end(), after->op));
+         return true;
+       }},
+      {"strict order", "backwards",
+       [](Specimen& one) {
+         if (!has_plan(one) || one.plan->strict_order.empty()) return false;
+         const auto [before, after] = neighbours(one, Duration{1});
+         if (before == nullptr || before->start == after->start) return false;
+         for (auto& order : one.plan->strict_order) std::reverse(order.begin(), order.end());
+         return true;
+       }},
+      {"strict order", "two ops that changed places",
+       [](Specimen& one) {
+         if (!has_plan(one) || one.plan->strict_order.empty()) return false;
+         const auto [before, after] = neighbours(one, Duration{1});
+         if (before == nullptr || before->start == after->start) return false;
+         std::swap(before->op, after->op);
+         return true;
+       }},
+      {"unplaced ops", "a wait without a pause",
+       [](Specimen& one) {
+         if (!is_simulated(one) || one.trace.pauses.empty()) return false;
+         const Pause longest = *std::max_element(one.trace.pauses.begin(), one.trace.pauses.end(),
+                                                 [](const Pause& a, const Pause& b) {
+                                                   return a.finish - a.start < b.finish - b.start;
+                                                 });
+         one.trace.pauses.clear();
+         // Certain if nothing ran or was placed meanwhile, though something was left to do.
+         const bool idle =
+             std::none_of(one.trace.ops.begin(), one.trace.ops.end(), [&](const OpSpan& span) {
+               return span.start < longest.finish && longest.start < span.finish;
+             });
+         return idle && longest.finish > longest.start;
+       }},
+      {"unplaced ops", "the first ops placed later",
+       [](Specimen& one) {
+         if (!is_simulated(one) || one.trace.placed.empty() || one.trace.makespan == Duration{0}) {
+           return false;
+         }
+         one.trace.pauses.clear();
+         put_off(one, Duration{0}, Duration{50});
+         return true;
+       }},
+      {"unplaced ops", "the first ops placed much later",
+       [](Specimen& one) {
+         if (!is_simulated(one) || one.trace.placed.empty() || one.trace.makespan == Duration{0}) {
+           return false;
+         }
+         one.trace.pauses.clear();
+         put_off(one, Duration{0}, one.trace.makespan);
+         return true;
+       }},
+  };
+  return all;
+}
+
+bool is_costly(const Specimen& one) {
+  return is_measured(one.trace) && has_plan(one);
+}
+
+const std::vector<Forgery>& real_forgeries() {
+  static const std::vector<Forgery> all = {
+      {"speed", "all ops cut to a nanosecond",
+       [](Specimen& one) {
+         if (!is_costly(one)) return false;
+         for (OpSpan& span : one.trace.ops) span.finish = span.start + Duration{1};
+         end_with_last(one);
+         return true;
+       }},
+      {"speed", "one op cut to a nanosecond",
+       [](Specimen& one) {
+         if (!is_costly(one)) return false;
+         OpSpan& span = one.trace.ops[one.trace.ops.size() / 2];
+         span.finish = span.start + Duration{1};
+         end_with_last(one);
+         return true;
+       }},
+      {"speed", "all times in a ten-thousandth",
+       [](Specimen& one) {
+         if (!is_costly(one)) return false;
+         for (OpSpan& span : one.trace.ops)
+           span = {span.op, span.device, span.slot, span.start / 10000, span.finish / 10000};
+         for (TransferSpan& span : one.trace.transfers) {
+           span.start /= 10000;
+           span.finish /= 10000;
+         }
+         end_with_last(one);
+         return true;
+       }},
+      {"speed", "a transfer at once",
+       [](Specimen& one) {
+         if (!is_costly(one) || one.trace.transfers.empty()) return false;
+         one.trace.transfers[0].finish = one.trace.transfers[0].start;
+         return true;
+       }},
+      {"speed", "a simulated run as a real one, cut to nanoseconds",
+       [](Specimen& one) {
+         if (!is_simulated(one) || !has_plan(one) || one.trace.sampled) return false;
+         if (one.problem().costs.least_run_time(OpId{0}) < Duration{100'000}) return false;
+         one.trace.runtime = "local";
+         one.trace.measurement = Measurement{.process = 7, .began_unix_ms = 1'700'000'000'000};
+         for (OpSpan& span : one.trace.ops) span.finish = span.start + Duration{1};
+         end_with_last(one);
+         return true;
+       }},
+      {"barriers", "an op that starts with the level before",
+       [](Specimen& one) {
+         if (!is_bulk_synchronous(one.trace)) return false;
+         const auto [reader, made] = reader_and_producer(one);
+         return reader != nullptr && start_at(*reader, made->start);
+       }},
+      {"barriers", "the last op first",
+       [](Specimen& one) {
+         if (!is_bulk_synchronous(one.trace)) return false;
+         OpSpan* last =
+             find_op(one, [&](const OpSpan& span) { return span.finish == one.trace.makespan; });
+         start_at(*last, Duration{0});
+         end_with_last(one);
+         return true;
+       }},
+      {"barriers", "barriers that were not there",
+       [](Specimen& one) {
+         if (one.trace.runtime != "local") return false;
+         // Some op of a layer that the graph makes one level started before another of the layer
+         // before it had finished; make sure of it.
+         OpSpan* last =
+             find_op(one, [&](const OpSpan& span) { return span.finish == one.trace.makespan; });
+         OpSpan* first = find_op(one, [](const OpSpan& span) { return span.op == OpId{0}; });
+         first->finish = std::max(first->finish, last->start + Duration{1});
+         one.trace.runtime = "local/bulk_synchronous";
+         end_with_last(one);
+         return true;
+       }},
+      {"replay", "other draws",
+       [](Specimen& one) {
+         if (!one.trace.sampled || !has_plan(one)) return false;
+         return ++one.trace.seed, true;
+       }},
+      {"replay", "two slots changed",
+       [](Specimen& one) {
+         if (!is_simulated(one) || !has_plan(one)) return false;
+         for (OpSpan& a : one.trace.ops) {
+           OpSpan* b = find_op(one, [&](const OpSpan& op) {
+             return op.device == a.device && op.slot != a.slot && op.start == a.start &&
+                    op.finish == a.finish && lasted(op) > Duration{0};
+           });
+           if (b == nullptr) continue;
+           std::swap(a.slot, b->slot);
+           return true;
+         }
+         return false;
+       }},
+      {"replay", "the slots of a device the other way round",
+       [](Specimen& one) {
+         if (!is_simulated(one) || !has_plan(one)) return false;
+         bool any = false;
+         for (OpSpan& span : one.trace.ops) {
+           const int slots = one.problem().machine.device(span.device).slots;
+           span.slot = slots - 1 - span.slot;
+           any = any || slots > 1;
+         }
+         return any;
+       }},
+  };
+  return all;
+}
+
+// Tries one forgery on all genuine runs.
+void try_forgery(const Forgery& forgery) {
+  int fitted = 0;
+  for (const Specimen& genuine : testing::genuine_runs()) {
+    Specimen forged = genuine;
+    if (!forgery.forge(forged)) continue;
+    ++fitted;
+    const Judgement found = testing::judge(forged);
+    EXPECT_TRUE(testing::breaks(found, forgery.rule))
+        << forgery.rule << ": " << forgery.what << ", on " << genuine.name << " ("
+        << genuine.trace.runtime << ")" << testing::told(found);
+  }
+  EXPECT_GT(fitted, 0) << forgery.rule << ": " << forgery.what << " fits no run";
+}
+
+TEST(Forgeries, OfNothingAreGenuineRuns) {
+  for (const Specimen& genuine : testing::genuine_runs()) {
+    const Judgement found = testing::judge(genuine);
+    EXPECT_TRUE(found.good()) << genuine.name << testing::told(found);
+  }
+}
+
+TEST(Forgeries, OfHeadersAreRefused) {
+  for (const Forgery& forgery : header_forgeries()) try_forgery(forgery);
+}
+
+TEST(Forgeries, OfOpsAreRefused) {
+  for (const Forgery& forgery : op_forgeries()) try_forgery(forgery);
+}
+
+TEST(Forgeries, OfOperandsAreRefused) {
+  for (const Forgery& forgery : operand_forgeries()) try_forgery(forgery);
+}
+
+TEST(Forgeries, OfLinksAreRefused) {
+  for (const Forgery& forgery : link_forgeries()) try_forgery(forgery);
+}
+
+TEST(Forgeries, OfWaitsAreRefused) {
+  for (const Forgery& forgery : waiting_forgeries()) try_forgery(forgery);
+}
+
+TEST(Forgeries, OfRealRunsAndDrawsAreRefused) {
+  for (const Forgery& forgery : real_forgeries()) try_forgery(forgery);
+}
+
+// The rules of worlds made for them: tutti/runtime/forgery_worlds_test.cc.
+TEST(Forgeries, AreThreeForEveryRule) {
+  std::map<std::string, int> count = {{"colocation", 3}, {"memory", 3}, {"ready order", 3}};
+  for (const auto* some : {&header_forgeries(), &op_forgeries(), &operand_forgeries(),
+                           &link_forgeries(), &waiting_forgeries(), &real_forgeries()}) {
+    for (const Forgery& forgery : *some) ++count[forgery.rule];
+  }
+  for (const auto rules : {trace_rule_table(), trace_replay_rules()}) {
+    for (const Rule& rule : rules) EXPECT_GE(count[std::string(rule.name)], 3) << rule.name;
+  }
+}
+
+}  // namespace
+}  // namespace tutti
