@@ -96,10 +96,12 @@ void judge_bound(const Trace& trace, const TraceRules& rules, Duration bound, Ju
 }
 
 // `plan` is null if none was given, or one that is not good.
-Judgement judge(const Problem& problem, const Plan* plan, const Trace& trace, Duration bound,
+Judgement judge(const LoadedProblem& loaded, const Plan* plan, const Trace& trace, Duration bound,
                 const std::vector<NotApplied>& not_applied) {
+  const Problem& problem = *loaded.problem;
   TraceRules rules = rules_for(trace, plan);
   rules.doubted = true;
+  rules.costs_measured = loaded.calibration.has_value();
   Judgement all = judge_trace(problem, trace, rules);
   judge_bound(trace, rules, bound, all);
   if (all.good() && (plan == nullptr || check_plan(problem, *plan, 1).empty())) {
@@ -204,7 +206,7 @@ int run_check(const CheckArguments& arguments) {
   std::vector<Found> found;
   if (*plan) found.push_back({"plan", judge(problem, **plan)});
   if (*trace) {
-    found.push_back({"trace", judge(problem, *plan ? &**plan : nullptr, **trace, bounds.strongest(),
+    found.push_back({"trace", judge(*loaded, *plan ? &**plan : nullptr, **trace, bounds.strongest(),
                                     not_applied)});
   }
   if (arguments.json) {

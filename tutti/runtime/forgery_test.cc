@@ -141,6 +141,7 @@ const std::vector<Forgery>& header_forgeries() {
        }},
       {"records", "values that are files, without transfers",
        [](Specimen& one) {
+         if (is_of_files(one.trace)) return false;
          one.trace.runtime = "local/files";
          one.trace.transfers.clear();
          one.trace.sampled = false;
@@ -150,6 +151,13 @@ const std::vector<Forgery>& header_forgeries() {
        [](Specimen& one) {
          if (one.trace.makespan == Duration{0}) return false;
          one.trace.runtime = "null";
+         return true;
+       }},
+      {"records", "files that were sent",
+       [](Specimen& one) {
+         if (!is_of_files(one.trace)) return false;
+         one.trace.transfers.push_back(
+             {.value = ValueId{0}, .from = MemoryId{0}, .to = MemoryId{1}});
          return true;
        }},
       {"records", "a released run with transfers",
@@ -669,7 +677,7 @@ const std::vector<Forgery>& waiting_forgeries() {
 }
 
 bool is_costly(const Specimen& one) {
-  return is_measured(one.trace) && has_plan(one);
+  return is_measured(one.trace) && !is_of_files(one.trace) && has_plan(one);
 }
 
 const std::vector<Forgery>& real_forgeries() {
@@ -689,14 +697,14 @@ const std::vector<Forgery>& real_forgeries() {
          end_with_last(one);
          return true;
        }},
-      {"speed", "all times in a ten-thousandth",
+      {"speed", "all times in a hundred-thousandth",
        [](Specimen& one) {
          if (!is_costly(one)) return false;
          for (OpSpan& span : one.trace.ops)
-           span = {span.op, span.device, span.slot, span.start / 10000, span.finish / 10000};
+           span = {span.op, span.device, span.slot, span.start / 100000, span.finish / 100000};
          for (TransferSpan& span : one.trace.transfers) {
-           span.start /= 10000;
-           span.finish /= 10000;
+           span.start /= 100000;
+           span.finish /= 100000;
          }
          end_with_last(one);
          return true;

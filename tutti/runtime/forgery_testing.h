@@ -143,6 +143,22 @@ class SpecimenMaker {
     }
   }
 
+  // The engine's part of a run of commands: values are files, and what the commands do is no
+  // matter.
+  void add_files(int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto world = std::make_shared<World>(commands(), islands(2, 1 + i % 2));
+      Plan plan = in_turn(*world->problem);
+      const auto runtime = open_local(
+          world->machine, table_of(world->graph, [](const OpCall&) -> Result<void> { return {}; }));
+      LocalOptions options;
+      options.files = true;
+      runtime->set_options(options);
+      Trace trace = must(runtime->run(*world->problem, plan));
+      add("files", world, std::move(plan), std::move(trace));
+    }
+  }
+
   void add(const std::string& name, std::shared_ptr<const World> world, std::optional<Plan> plan,
            Trace trace) {
     made_.push_back({name + " " + std::to_string(made_.size()), std::move(world), std::move(plan),
@@ -153,6 +169,24 @@ class SpecimenMaker {
   // Made where it stays: its parts refer to each other.
   static std::shared_ptr<const World> make_world(const RandomWorld& options, Rng& rng) {
     return std::shared_ptr<const World>(new World(random_world(options, rng)));
+  }
+
+  static Graph commands() {
+    GraphBuilder builder("commands");
+    const Command command{.argv = {"true"}};
+    const ValueSpec output{.bytes = 1000};
+    const GivenTime time{"", Duration(1000)};
+    for (int32_t i = 0; i < 12; ++i) {
+      std::vector<ValueId> operands;
+      if (i >= 2) operands = {ValueId{i - 1}, ValueId{i - 2}};
+      builder.add_op({.name = "command" + std::to_string(i),
+                      .kind = "sh",
+                      .operands = operands,
+                      .outputs = {&output, 1},
+                      .run_times = {&time, 1},
+                      .command = &command});
+    }
+    return must(std::move(builder).build());
   }
 
   static std::vector<std::vector<OpId>> strict_order(const World& world, const Plan& plan) {
@@ -183,6 +217,7 @@ inline const std::vector<Specimen>& genuine_runs() {
     maker.add_null(8);
     maker.add_on_presets();
     maker.add_local(8);
+    maker.add_files(4);
     return maker.take();
   }();
   return runs;

@@ -78,7 +78,8 @@ TEST(Forgeries, OfMemoryAreRefused) {
   std::set<std::string> runtimes;
   for (const Specimen& genuine : testing::genuine_runs()) {
     const bool has_memory = genuine.trace.runtime == "sim/physical" || is_measured(genuine.trace);
-    if (!has_memory || genuine.problem().has_memory_limits()) continue;
+    if (!has_memory || is_of_files(genuine.trace) || genuine.problem().has_memory_limits())
+      continue;
     for (const double share : {1.0, 0.75, 0.5}) {
       EXPECT_TRUE(refused_with_limit(genuine, share)) << genuine.name << ", " << share;
     }
@@ -182,6 +183,35 @@ TEST_F(TwoThatWait, AtRandomGoByTheSeed) {
   EXPECT_TRUE(breaks(testing::judge(forged), "replay")) << told(testing::judge(forged));
 }
 
+// ---- Real runs and what they cost
+
+TEST(Forgeries, OfRealRunsAreHeldToMeasuredCosts) {
+  for (const Specimen& genuine : testing::genuine_runs()) {
+    if (!is_measured(genuine.trace) || is_of_files(genuine.trace)) continue;
+    TraceRules rules = rules_for(genuine.trace, &*genuine.plan);
+    rules.doubted = true;
+    rules.costs_measured = true;
+    EXPECT_TRUE(judge_trace(genuine.problem(), genuine.trace, rules).good());
+    // A thousandth of its cost, in which a clock can be read; 20 us become 20 ns.
+    Specimen forged = genuine;
+    for (OpSpan& span : forged.trace.ops) {
+      const Duration cost = forged.problem().costs.run_time(span.op, span.device);
+      span.finish = span.start + std::max(cost / 1000, kLeastOpTime);
+    }
+    forged.trace.makespan = Duration{0};
+    for (const OpSpan& span : forged.trace.ops) {
+      forged.trace.makespan = std::max(forged.trace.makespan, span.finish);
+    }
+    EXPECT_TRUE(breaks(judge_trace(forged.problem(), forged.trace, rules), "speed"));
+    // With nominal costs that is possible, and said to be no more than that.
+    rules.costs_measured = false;
+    const Judgement found = judge_trace(forged.problem(), forged.trace, rules);
+    EXPECT_FALSE(breaks(found, "speed")) << told(found);
+    EXPECT_TRUE(std::any_of(found.not_applied.begin(), found.not_applied.end(),
+                            [](const NotApplied& one) { return one.rule == "speed"; }));
+  }
+}
+
 // ---- Rules that could not be applied
 
 std::set<std::string> not_applied(const Judgement& found) {
@@ -208,9 +238,10 @@ TEST_F(TwoThatWait, TellWhatAHeaderSwitchesOff) {
             (Rules{"placement", "strict order", "ready order", "replay"}));
   one = run(ReadyOrder::priority, kB);
   one.trace.runtime = "local";
-  EXPECT_EQ(not_applied(testing::judge(one)),
-            (Rules{"records", "run times", "transfer times", "channels", "bandwidth", "shares",
-                   "waiting ops", "waiting hops", "ready order", "unplaced ops", "replay"}));
+  EXPECT_EQ(
+      not_applied(testing::judge(one)),
+      (Rules{"records", "run times", "speed", "transfer times", "channels", "bandwidth", "shares",
+             "waiting ops", "waiting hops", "ready order", "unplaced ops", "replay"}));
   one = run(ReadyOrder::priority, kB);
   one.trace.runtime = "nobody's";
   EXPECT_EQ(not_applied(testing::judge(one)), (Rules{"records", "replay"}));
