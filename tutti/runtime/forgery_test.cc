@@ -568,9 +568,12 @@ bool put_off_hop(Specimen& one, Duration by) {
   if (!is_simulated(one)) return false;
   const Presence presence(one.problem(), one.trace, {});
   const TransferSpan* span = find_transfer(one, [&](const TransferSpan& t) {
-    return t.hop == 0 && t.start > Duration{0} && one.problem().graph.producer(t.value).valid() &&
-           presence.arrival(t.value, t.from) == t.start && !one.problem().has_memory_limits() &&
-           one.trace.placed.empty();
+    const OpId producer = one.problem().graph.producer(t.value);
+    if (t.hop != 0 || !producer.valid()) return false;
+    // What was put off with it would excuse it.
+    const bool made_before = presence.span(producer)->start < t.start;
+    return made_before && presence.arrival(t.value, t.from) == t.start &&
+           !one.problem().has_memory_limits() && one.trace.placed.empty();
   });
   if (span == nullptr) return false;
   put_off(one, span->start, by);
@@ -718,7 +721,7 @@ const std::vector<Forgery>& real_forgeries() {
       {"speed", "a simulated run as a real one, cut to nanoseconds",
        [](Specimen& one) {
          if (!is_simulated(one) || !has_plan(one) || one.trace.sampled) return false;
-         if (one.problem().costs.least_run_time(OpId{0}) < Duration{100'000}) return false;
+         if (one.problem().costs.least_run_time(OpId{0}) < Duration{10'000}) return false;
          one.trace.runtime = "local";
          one.trace.measurement = Measurement{.process = 7, .began_unix_ms = 1'700'000'000'000};
          for (OpSpan& span : one.trace.ops) span.finish = span.start + Duration{1};

@@ -63,8 +63,8 @@ void judge_measured(const trace_rules::Case& trial, Verdict& verdict) {
                 "times are measured, and real devices need time to start what is ready", verdict);
   trace_rules::check_speed(trial, verdict);
   if (is_of_files(trial.trace)) {
-    set_aside_all({"transfers", "memory"}, "the values are files: none is sent or in a memory",
-                  verdict);
+    set_aside_all({"transfers", "transfer times", "memory"},
+                  "the values are files: none is sent or in a memory", verdict);
     return;
   }
   trace_rules::check_transfers(trial, verdict);

@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "tutti/runtime/null/null.h"
 #include "tutti/runtime/sim/sim.h"
 
 namespace tutti {
@@ -86,11 +87,21 @@ void compare_runs(const Problem& problem, const Trace& trace, const Trace& again
 // Why the run cannot be repeated; null if it can.
 const char* unrepeatable(const Plan* plan, const Trace& trace) {
   const bool physical = trace.runtime == "sim/physical";
-  if (!physical && !is_released(trace)) return "the run was not simulated";
+  const bool null = trace.runtime == "null";
+  if (!physical && !null && !is_released(trace)) return "the run was not simulated";
   if (!trace.placed.empty()) return "an online policy decided, and the trace does not say which";
   if (plan == nullptr) return "no plan was given";
   if (physical && !trace.order) return "the trace does not record in which order ready ops went";
   return nullptr;
+}
+
+Result<Trace> run_again(const Problem& problem, const Plan& plan, const Trace& trace) {
+  if (trace.runtime == "null") return NullRuntime().run(problem, plan);
+  SimRuntime runtime(is_released(trace) ? SimModel::released : SimModel::physical,
+                     {.order = trace.order.value_or(ReadyOrder::priority),
+                      .seed = trace.seed,
+                      .sample = trace.sampled});
+  return runtime.run(problem, plan);
 }
 
 }  // namespace
@@ -130,11 +141,7 @@ Judgement replay_trace(const Problem& problem, const Plan* plan, const Trace& tr
     return verdict.take_judgement();
   }
   verdict.begin("replay");
-  SimRuntime runtime(is_released(trace) ? SimModel::released : SimModel::physical,
-                     {.order = trace.order.value_or(ReadyOrder::priority),
-                      .seed = trace.seed,
-                      .sample = trace.sampled});
-  const Result<Trace> again = runtime.run(problem, *plan);
+  const Result<Trace> again = run_again(problem, *plan, trace);
   if (!again) {
     verdict.add("the same plan, simulated again, does not end: {}", again.error().message);
   } else {
