@@ -1,6 +1,7 @@
 #include "tutti/plan/check.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tutti/base/fingerprint.h"
 #include "tutti/plan/check_rules.h"
@@ -62,6 +63,7 @@ void check_ids(const Problem& problem, const Plan& plan, Verdict& verdict) {
 }  // namespace
 
 void check_shape(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("shape");
   const auto ops = static_cast<size_t>(problem.graph.size());
   const uint64_t made_for = plan.provenance.graph_fingerprint;
   if (made_for != 0 && made_for != problem.graph.fingerprint()) {
@@ -85,6 +87,7 @@ void check_shape(const Problem& problem, const Plan& plan, Verdict& verdict) {
 }
 
 void check_placement(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("placement");
   for (const OpId op : problem.graph.ops()) {
     const DeviceId device = plan.placement[op.index];
     const std::string& name = problem.machine.device(device).name;
@@ -100,6 +103,7 @@ void check_placement(const Problem& problem, const Plan& plan, Verdict& verdict)
 }
 
 void check_colocation(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("colocation");
   for (int group = 0; group < problem.colocation_group_count(); ++group) {
     const std::span<const OpId> members = problem.members(group);
     for (const OpId op : members) {
@@ -115,6 +119,7 @@ void check_colocation(const Problem& problem, const Plan& plan, Verdict& verdict
 }
 
 void check_memory(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("memory");
   if (!problem.has_memory_limits()) return;
   const auto memories = static_cast<size_t>(problem.machine.memory_count());
   const std::vector<int64_t> weights = weight_bytes(problem, plan);
@@ -140,16 +145,47 @@ void check_memory(const Problem& problem, const Plan& plan, Verdict& verdict) {
 
 }  // namespace plan_rules
 
-std::vector<std::string> check_plan(const Problem& problem, const Plan& plan, int limit) {
-  Verdict verdict(limit);
+namespace {
+
+constexpr std::array kPlanRules = {
+    Rule{"shape", "the plan is of this graph; every op has a device and a priority"},
+    Rule{"placement", "every op is on a device that can run it and may"},
+    Rule{"colocation", "ops that must share a device do"},
+    Rule{"memory", "weights and the largest op fit each memory"},
+    Rule{"strict order", "it lists each op once, on its device, and cannot deadlock"},
+    Rule{"run times", "every op takes its run time"},
+    Rule{"operands", "no op starts before its operands can have arrived"},
+    Rule{"slots", "no device runs more ops than it has slots"},
+    Rule{"makespan", "the planned makespan is the end of the timeline"},
+};
+
+}  // namespace
+
+std::span<const Rule> plan_rule_table() {
+  return kPlanRules;
+}
+
+Judgement judge_plan(const Problem& problem, const Plan& plan, int limit) {
+  Verdict verdict(limit, kPlanRules);
   plan_rules::check_shape(problem, plan, verdict);
-  if (!verdict.good()) return verdict.take();
+  if (!verdict.good()) return verdict.take_judgement();
   plan_rules::check_placement(problem, plan, verdict);
   plan_rules::check_colocation(problem, plan, verdict);
   plan_rules::check_memory(problem, plan, verdict);
+  verdict.begin("strict order");
   if (!plan.strict_order.empty()) plan_rules::check_strict_order(problem, plan, verdict);
-  if (!plan.start.empty()) plan_rules::check_timeline(problem, plan, verdict);
-  return verdict.take();
+  if (!plan.start.empty()) {
+    plan_rules::check_timeline(problem, plan, verdict);
+  } else {
+    for (const char* rule : {"run times", "operands", "slots", "makespan"}) {
+      verdict.set_aside(rule, "the plan has no timeline");
+    }
+  }
+  return verdict.take_judgement();
+}
+
+std::vector<std::string> check_plan(const Problem& problem, const Plan& plan, int limit) {
+  return judge_plan(problem, plan, limit).sentences();
 }
 
 }  // namespace tutti

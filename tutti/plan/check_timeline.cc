@@ -29,6 +29,7 @@ void check_op(const Problem& problem, const Plan& plan, OpId op, Verdict& verdic
   const Duration start = plan.start[op.index];
   const Duration planned = plan.finish[op.index] - start;
   const Duration run_time = problem.costs.run_time(op, device);
+  verdict.begin("run times");
   if (start < Duration{0}) {
     verdict.add("op '{}' is planned to start at {} ns, before the run", graph.op_name(op),
                 start.count());
@@ -38,6 +39,7 @@ void check_op(const Problem& problem, const Plan& plan, OpId op, Verdict& verdic
                 graph.op_name(op), planned.count(), problem.machine.device(device).name,
                 run_time.count());
   }
+  verdict.begin("operands");
   for (const EdgeId edge : graph.edges(op)) {
     const Duration arrival = operand_arrival(problem, plan, edge);
     if (start >= arrival) continue;
@@ -49,6 +51,7 @@ void check_op(const Problem& problem, const Plan& plan, OpId op, Verdict& verdic
 }
 
 void check_slots(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("slots");
   std::vector<std::vector<Interval>> planned(static_cast<size_t>(problem.machine.size()));
   for (const OpId op : problem.graph.ops()) {
     planned[plan.placement[op.index].index].push_back(
@@ -100,12 +103,15 @@ std::optional<std::vector<OpId>> check_lists(const Problem& problem, const Plan&
 }  // namespace
 
 void check_timeline(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("run times");
+  verdict.begin("operands");
   Duration end{0};
   for (const OpId op : problem.graph.ops()) {
     if (!verdict.full()) check_op(problem, plan, op, verdict);
     end = std::max(end, plan.finish[op.index]);
   }
   check_slots(problem, plan, verdict);
+  verdict.begin("makespan");
   if (plan.planned_makespan != end) {
     verdict.add("the planned makespan is {} ns, but the planned timeline ends at {} ns",
                 plan.planned_makespan.count(), end.count());

@@ -17,6 +17,10 @@ namespace tutti {
 namespace {
 
 constexpr const char* kFormat = "tutti-plan";
+// Version 2 says what the timeline is of. A plan that has no need of it is written as version 1,
+// which every tutti reads.
+constexpr int64_t kPlanVersionWithTimeline = 2;
+constexpr const char* kSimulated = "sim/physical";
 
 // Ops arrive one by one, before the header is known. What is wrong with one of them is therefore
 // kept until the header has been read: that the plan is for another graph says more.
@@ -90,7 +94,8 @@ class PlanReader {
     if (fields.text("format") != kFormat) {
       fields.fail(fmt::format("\"format\" must be \"{}\": this is not a plan", kFormat));
     }
-    fields.schema_version(1);
+    fields.schema_version(1, kPlanVersionWithTimeline);
+    read_timeline(fields);
     fields.text("graph", "");
     fields.text("machine", "");
     fields.items("ops");
@@ -112,6 +117,14 @@ class PlanReader {
     }
   }
 
+  void read_timeline(Fields& fields) {
+    const std::string timeline = fields.text("timeline", "");
+    plan_.simulated = timeline == kSimulated;
+    if (timeline.empty() || plan_.simulated) return;
+    fields.fail(
+        fmt::format("\"timeline\" must be \"{}\" or left out, not \"{}\"", kSimulated, timeline));
+  }
+
   void check_ops(Fields& fields) {
     for (const OpId op : problem_.graph.ops()) {
       if (plan_.placement[op.index].valid()) continue;
@@ -120,6 +133,9 @@ class PlanReader {
     }
     if (timed_count_ != 0 && timed_count_ != op_count_) {
       fields.fail("either all ops have start_ns and finish_ns, or none has");
+    }
+    if (timed_count_ == 0 && plan_.simulated) {
+      fields.fail("\"timeline\" says what start_ns and finish_ns are of, but no op has them");
     }
   }
 
@@ -180,7 +196,9 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   const Provenance& provenance = plan.provenance;
   JsonWriter json;
   json.open_object();
-  json.field("format", kFormat).field("schema_version", 1);
+  const bool simulated = !plan.start.empty() && plan.simulated;
+  json.field("format", kFormat);
+  json.field("schema_version", simulated ? kPlanVersionWithTimeline : int64_t{1});
   json.field("graph", problem.graph.name()).field("machine", problem.machine.name());
   json.field("policy", provenance.policy).field("seed", seed_text(provenance.seed));
   json.field("evaluations", provenance.evaluations);
@@ -190,6 +208,7 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   json.field("machine_fingerprint", fingerprint_text(provenance.machine_fingerprint));
   json.field("costs_fingerprint", fingerprint_text(provenance.costs_fingerprint));
   json.field("planned_makespan_ns", plan.planned_makespan);
+  if (simulated) json.field("timeline", kSimulated);
   json.key("ops").open_list();
   for (const OpId op : problem.graph.ops()) {
     json.open_object();

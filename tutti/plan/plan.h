@@ -34,6 +34,9 @@ struct Plan {
   std::vector<int64_t> priority;    // by op; the smallest goes first; normally start_ns
   std::vector<Duration> start{};    // by op: the planner's own timeline, or empty
   std::vector<Duration> finish{};
+  // The timeline is that of a run in the physical simulator, by priority and with mean durations,
+  // which the judge repeats. False: it is the planner's estimate, in which transfers need not meet.
+  bool simulated = false;
   // By device: the ops in the order they must start there. Empty: priority alone decides.
   std::vector<std::vector<OpId>> strict_order{};
   Duration planned_makespan{0};

@@ -25,7 +25,13 @@ void check_device(const Case& trial, const OpSpan& span, Verdict& verdict) {
   if (!problem.allows(span.op, span.device)) {
     verdict.add("op '{}' ran on '{}', which its constraints do not allow", name, device);
   }
-  if (trial.rules.timeless || trial.rules.measured) return;
+}
+
+void check_run_time(const Case& trial, const OpSpan& span, Verdict& verdict) {
+  const Problem& problem = trial.problem;
+  if (!problem.costs.can_run(span.op, span.device)) return;  // told already
+  const std::string_view name = problem.graph.op_name(span.op);
+  const std::string& device = problem.machine.device(span.device).name;
   const Duration run_time = problem.costs.run_time(span.op, span.device);
   const Noise& noise = problem.costs.run_time_noise(span.op, span.device);
   const TimeRange possible = possible_times(trial, run_time, noise);
@@ -68,6 +74,7 @@ void check_operands(const Case& trial, const OpSpan& span, Verdict& verdict) {
 }
 
 void check_colocation(const Case& trial, Verdict& verdict) {
+  verdict.begin("colocation");
   const Problem& problem = trial.problem;
   for (int group = 0; group < problem.colocation_group_count(); ++group) {
     const std::span<const OpId> members = problem.members(group);
@@ -84,6 +91,7 @@ void check_colocation(const Case& trial, Verdict& verdict) {
 }
 
 void check_slots(const Case& trial, Verdict& verdict) {
+  verdict.begin("slots");
   const Machine& machine = trial.problem.machine;
   std::vector<size_t> first_lane(static_cast<size_t>(machine.size()), 0);
   size_t lanes = 0;
@@ -113,7 +121,9 @@ void check_slots(const Case& trial, Verdict& verdict) {
 
 void check_strict_order(const Case& trial, Verdict& verdict) {
   const Plan* plan = trial.rules.plan;
-  if (plan == nullptr || plan->strict_order.empty()) return;
+  if (plan == nullptr) return verdict.set_aside("strict order", "no plan was given");
+  verdict.begin("strict order");
+  if (plan->strict_order.empty()) return;
   for (const DeviceId device : trial.problem.machine.devices()) {
     const std::vector<OpId>& order = plan->strict_order[device.index];
     for (size_t i = 1; i < order.size(); ++i) {
@@ -129,41 +139,69 @@ void check_strict_order(const Case& trial, Verdict& verdict) {
   }
 }
 
-// What the run says of itself may excuse only what it can be true of.
-void check_records(const Case& trial, Verdict& verdict) {
-  if (trial.trace.sampled && !trial.problem.costs.has_noise()) {
-    verdict.add("the trace is recorded as sampled, but these costs have no noise");
+void check_placement(const Case& trial, Verdict& verdict) {
+  verdict.begin("placement");
+  if (trial.rules.plan == nullptr) {
+    verdict.set_aside(
+        "placement", "no plan was given: ops are held to what is allowed, not to what was planned");
   }
-  if (trial.rules.plan == nullptr) return;
-  if (!trial.trace.placed.empty()) {
-    verdict.add("the trace records when ops were placed, but the plan placed them all beforehand");
+  for (const OpSpan& span : trial.trace.ops) {
+    if (verdict.full()) return;
+    check_device(trial, span, verdict);
   }
-  if (!trial.trace.pauses.empty()) {
-    verdict.add("the trace records pauses, but the run of a plan has none");
+}
+
+void check_run_times(const Case& trial, Verdict& verdict) {
+  if (trial.rules.timeless) {
+    return verdict.set_aside("run times", "a run of the null runtime takes no time");
   }
+  if (trial.rules.measured) {
+    return verdict.set_aside("run times",
+                             "times are measured: costs foretell them and do not prescribe them");
+  }
+  verdict.begin("run times");
+  if (trial.trace.sampled) {
+    verdict.set_aside("run times",
+                      "durations were drawn: they are held to what noise can reach, not to means");
+  }
+  for (const OpSpan& span : trial.trace.ops) {
+    if (verdict.full()) return;
+    check_run_time(trial, span, verdict);
+  }
+}
+
+void check_placing(const Case& trial, Verdict& verdict) {
+  verdict.begin("placing");
+  for (const OpSpan& span : trial.trace.ops) {
+    if (verdict.full()) return;
+    if (span.start >= trial.presence.placed(span.op)) continue;
+    verdict.add("op '{}' started at {} ns, but was placed only at {} ns",
+                trial.problem.graph.op_name(span.op), span.start.count(),
+                trial.presence.placed(span.op).count());
+  }
+}
+
+void check_end(const Case& trial, Verdict& verdict) {
+  verdict.begin("makespan");
+  Duration end{0};
+  for (const OpSpan& span : trial.trace.ops) end = std::max(end, span.finish);
+  if (trial.trace.makespan == end) return;
+  verdict.add("the trace's makespan is {} ns, but its last op finished at {} ns",
+              trial.trace.makespan.count(), end.count());
 }
 
 }  // namespace
 
 void check_ops(const Case& trial, Verdict& verdict) {
-  check_records(trial, verdict);
-  Duration end{0};
-  for (const OpSpan& span : trial.trace.ops) {
-    end = std::max(end, span.finish);
-    if (verdict.full()) continue;
-    check_device(trial, span, verdict);
-    if (span.start < trial.presence.placed(span.op)) {
-      verdict.add("op '{}' started at {} ns, but was placed only at {} ns",
-                  trial.problem.graph.op_name(span.op), span.start.count(),
-                  trial.presence.placed(span.op).count());
-    }
-    check_operands(trial, span, verdict);
-  }
+  check_placement(trial, verdict);
   check_colocation(trial, verdict);
-  if (trial.trace.makespan != end) {
-    verdict.add("the trace's makespan is {} ns, but its last op finished at {} ns",
-                trial.trace.makespan.count(), end.count());
+  check_run_times(trial, verdict);
+  check_placing(trial, verdict);
+  verdict.begin("operands");
+  for (const OpSpan& span : trial.trace.ops) {
+    if (!verdict.full()) check_operands(trial, span, verdict);
   }
+  check_end(trial, verdict);
 }
 
 void check_lanes(const Case& trial, Verdict& verdict) {

@@ -36,54 +36,76 @@ struct TimeRange {
 // Of something whose mean and noise are these: the mean alone, or what a draw can reach.
 TimeRange possible_times(const Case& trial, Duration mean, const Noise& noise);
 
-// The trace is of this graph and machine; every op ran once; ids, slots and times make sense, and
-// are all 0 in a run of no time.
+// Each of these begins the rules that it applies in the verdict, and sets aside what it cannot
+// apply; their names stand in quotes.
+
+// "identity", "shape": the trace is of this graph and machine; every op ran once; ids, slots and
+// times make sense. Of "records": what the runtime's own kind of trace has none of, it has not.
 void check_shape(const Problem& problem, const Trace& trace, const TraceRules& rules,
                  Verdict& verdict);
 
-// Each op ran where it was planned and allowed, for as long as it costs, after it was placed and
-// with all operands there; colocation groups together; the makespan is the last finish; durations
-// were drawn only if the costs have noise.
+// "records": durations were drawn only if the costs have noise, and of no real run; plans were not
+// placed online; only real runs were measured; only commands have files for values.
+void check_records(const Case& trial, Verdict& verdict);
+
+// "placement", "colocation", "run times", "placing", "operands", "makespan": each op ran where it
+// was planned and allowed, for as long as it costs, after it was placed and with all operands
+// there; colocation groups together; the makespan is the last finish.
 void check_ops(const Case& trial, Verdict& verdict);
 
-// No two ops share a slot at one time; the strict order of each device was kept.
+// "slots", "strict order": no two ops share a slot at one time; the strict order of each device was
+// kept.
 void check_lanes(const Case& trial, Verdict& verdict);
 
-// Each value went once, from its home, along its route, hop after hop, to memories that needed it.
+// "barriers": where all devices waited for each other after each level, none began the next sooner.
+void check_barriers(const Case& trial, Verdict& verdict);
+
+// "speed": of a real run that nobody vouches for, each op, each transfer and the whole took at
+// least the share of its cost that check.h names.
+void check_speed(const Case& trial, Verdict& verdict);
+
+// "transfers", "transfer times": each value went once, from its home, along its route, hop after
+// hop, to memories that needed it.
 void check_transfers(const Case& trial, Verdict& verdict);
 
-// No exclusive channel carried more transfers than its capacity, no shared one more bytes than its
-// bandwidth.
+// "channels": no exclusive channel carried more transfers than its capacity.
 void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict);
 
-// Each hop over shared channels ended just when its fair share of them had moved its bytes: no
-// channel idled, and none was divided unfairly. Requires that transfers took their mean times.
+// "bandwidth": no shared channel carried more bytes than its bandwidth. Requires that transfers
+// took their mean times.
+void check_bandwidths(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict);
+
+// "shares": each hop over shared channels ended just when its fair share of them had moved its
+// bytes: no channel idled, and none was divided unfairly. Requires that transfers took their mean
+// times.
 void check_shares(const Case& trial, Verdict& verdict);
 
-// No memory held more than its limit.
+// "memory": no memory held more than its limit.
 void check_memory(const Case& trial, const std::vector<MemoryUse>& memories, Verdict& verdict);
 
 // For the rules of work conservation `memories` is the most that may have been in use: a wait is
 // excused only while even that left too little.
 
-// Work conservation: no slot was free while an op placed there was ready and had memory, and was
+// "waiting ops": no slot was free while an op placed there was ready and had memory, and was
 // next where a strict order holds.
 void check_waiting_ops(const Case& trial, const LeastUses& memories, Verdict& verdict);
 
-// Work conservation of an online policy: but for pauses, no ready op was left unplaced while a
-// device that it may use had memory for it and a slot that no placed op claimed.
+// "unplaced ops", work conservation of an online policy: but for pauses, no ready op was left
+// unplaced while a device that it may use had memory for it and a slot that no placed op claimed.
 void check_unplaced_ops(const Case& trial, const LeastUses& memories, Verdict& verdict);
 
-// Work conservation of links: no hop waited while all of its exclusive channels had room and, if it
-// is the first of its transfer, the memory it goes to had room for the copy.
+// "waiting hops", work conservation of links: no hop waited while all of its exclusive channels had
+// room and, if it is the first of its transfer, the memory it goes to had room for the copy.
 void check_waiting_hops(const Case& trial, FullTimes& full_times, const LeastUses& memories,
                         Verdict& verdict);
 
-// Where the order of ready ops is recorded as the plan's priority: no op started while one of
-// smaller priority value was ready on its device and had memory. A strict order goes before it.
-void check_priority(const Case& trial, const LeastUses& memories, Verdict& verdict);
+// "ready order": no op started while one that goes before it was ready on its device and had
+// memory: one of smaller priority value, or ready earlier (fifo), or ready later (lifo), as is
+// recorded. A strict order goes before all of them.
+void check_ready_order(const Case& trial, const LeastUses& memories, Verdict& verdict);
 
-// The released model: ops on one device start in the order in which they became ready.
+// "ready order" of the released model: ops on one device start in the order in which they became
+// ready.
 void check_first_come(const Case& trial, Verdict& verdict);
 
 }  // namespace tutti::trace_rules

@@ -123,6 +123,7 @@ void check_plan_shape(const Problem& problem, const Plan& plan, Verdict& verdict
 
 void check_shape(const Problem& problem, const Trace& trace, const TraceRules& rules,
                  Verdict& verdict) {
+  verdict.begin("identity");
   if (trace.graph_fingerprint != problem.graph.fingerprint()) {
     return verdict.add("the trace is of another graph ({}, not {})",
                        fingerprint_text(trace.graph_fingerprint),
@@ -133,19 +134,24 @@ void check_shape(const Problem& problem, const Trace& trace, const TraceRules& r
                        fingerprint_text(trace.machine_fingerprint),
                        fingerprint_text(problem.machine.fingerprint()));
   }
+  verdict.begin("shape");
   check_op_spans(problem, trace, verdict);
   check_transfer_spans(problem, trace, verdict);
   check_placed(problem, trace, verdict);
-  if (rules.timeless) check_no_time_passed(trace, verdict);
   for (const Pause& pause : trace.pauses) {
     if (pause.start >= Duration{0} && pause.finish >= pause.start) continue;
     verdict.add("a pause lasts from {} ns to {} ns, which is no span of time", pause.start.count(),
                 pause.finish.count());
   }
   if (rules.plan != nullptr) check_plan_shape(problem, *rules.plan, verdict);
+  verdict.begin("records");
+  if (rules.timeless) check_no_time_passed(trace, verdict);
   if (rules.released && !trace.transfers.empty()) {
     verdict.add("the released model records no transfers, but the trace has {}",
                 trace.transfers.size());
+  }
+  if (rules.released && !trace.placed.empty()) {
+    verdict.add("the released model runs plans alone, but the trace records when ops were placed");
   }
   if (is_of_files(trace) && !trace.transfers.empty()) {
     verdict.add("the values are files, which are not transferred, but the trace has {} transfers",

@@ -74,6 +74,7 @@ void judge(const Case& trial, const Flow& flow, const FairShares::Progress& prog
 }  // namespace
 
 void check_shares(const Case& trial, Verdict& verdict) {
+  verdict.begin("shares");
   std::vector<Flow> flows = find_flows(trial);
   FairShares shares(trial.problem.machine);
   for (const Change& change : in_order(flows)) {

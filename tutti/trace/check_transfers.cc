@@ -38,6 +38,7 @@ class TransferJudge {
 
   // It leaves its home for another memory in which something reads it.
   bool is_wanted() {
+    verdict_.begin("transfers");
     const MemoryId home = trial_.presence.home(transfer_.value);
     if (!home.valid() || home == transfer_.to) {
       verdict_.add("'{}' was transferred to '{}', where it already was", value_, to_);
@@ -69,6 +70,7 @@ class TransferJudge {
   }
 
   void judge_beginning() {
+    verdict_.begin("transfers");
     const Duration made = trial_.presence.arrival(transfer_.value, transfer_.from);
     if (transfer_.start < made) {
       verdict_.add("the transfer of '{}' to '{}' started at {} ns, but the value existed at {} ns",
@@ -93,7 +95,8 @@ class TransferJudge {
                    to_);
       return;
     }
-    if (trial_.rules.timeless) return;
+    if (trial_.rules.timeless || trial_.rules.measured) return;
+    verdict_.begin("transfer times");
     const Duration lasted = transfer_.finish - transfer_.start;
     const TimeRange possible = possible_times(*readers_->longest_given);
     if (possible.holds(lasted) || is_given(lasted)) return;
@@ -141,6 +144,7 @@ class TransferJudge {
         return;
       }
       judge_time(span, route->hops[static_cast<size_t>(span.hop)]);
+      verdict_.begin("transfers");
       if (i == 0) continue;
       const TransferSpan& before = trial_.trace.transfers[transfer_.spans[i - 1]];
       if (span.start < before.finish) {
@@ -165,6 +169,7 @@ class TransferJudge {
     const Duration lasted = span.finish - span.start;
     const bool meets_others = !hop.shared.empty() && bytes > 0 && hop.ns_per_byte > 0;
     if (alone.holds(lasted) || (meets_others && lasted > alone.most)) return;
+    verdict_.begin("transfer times");
     if (meets_others) {
       verdict_.add(
           "hop {} of the transfer of '{}' to '{}' took {} ns, but even alone it takes {} ns",
@@ -217,6 +222,19 @@ void check_bandwidth(const Channel& channel, const ChannelUse& use, Verdict& ver
 }  // namespace
 
 void check_transfers(const Case& trial, Verdict& verdict) {
+  verdict.begin("transfers");
+  if (trial.rules.timeless) {
+    verdict.set_aside("transfer times", "a run of the null runtime takes no time");
+  } else if (trial.rules.measured) {
+    verdict.set_aside("transfer times",
+                      "times are measured: costs foretell them and do not prescribe them");
+  } else {
+    verdict.begin("transfer times");
+  }
+  if (trial.drawn(trial.problem.costs.transfer_noise())) {
+    verdict.set_aside("transfer times",
+                      "durations were drawn: they are held to what noise can reach, not to means");
+  }
   std::vector<Readers> readers;
   for (const ValueId value : trial.problem.graph.values()) {
     if (verdict.full()) return;
@@ -229,19 +247,26 @@ void check_transfers(const Case& trial, Verdict& verdict) {
 }
 
 void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict) {
-  const bool known = !trial.rules.timeless && !trial.drawn(trial.problem.costs.transfer_noise());
+  verdict.begin("channels");
   for (int32_t index = 0; index < trial.problem.machine.channel_count(); ++index) {
     const Channel& channel = trial.problem.machine.channel(ChannelId{index});
-    const ChannelUse& use = channels[index];
-    if (channel.sharing == Sharing::exclusive) {
-      const std::vector<Interval> crowded = busy_intervals(use.spans, channel.capacity + 1);
-      if (crowded.empty()) continue;
-      verdict.add("channel '{}' carried more than its {} transfers at once from {} ns to {} ns",
-                  channel.name, channel.capacity, crowded[0].start.count(),
-                  crowded[0].finish.count());
-    } else if (channel.sharing == Sharing::shared && channel.bytes_per_s > 0 && known) {
-      check_bandwidth(channel, use, verdict);
-    }
+    if (channel.sharing != Sharing::exclusive) continue;
+    const std::vector<Interval> crowded =
+        busy_intervals(channels[index].spans, channel.capacity + 1);
+    if (crowded.empty()) continue;
+    verdict.add("channel '{}' carried more than its {} transfers at once from {} ns to {} ns",
+                channel.name, channel.capacity, crowded[0].start.count(),
+                crowded[0].finish.count());
+  }
+}
+
+void check_bandwidths(const Case& trial, const std::vector<ChannelUse>& channels,
+                      Verdict& verdict) {
+  verdict.begin("bandwidth");
+  for (int32_t index = 0; index < trial.problem.machine.channel_count(); ++index) {
+    const Channel& channel = trial.problem.machine.channel(ChannelId{index});
+    if (channel.sharing != Sharing::shared || channel.bytes_per_s <= 0) continue;
+    check_bandwidth(channel, channels[index], verdict);
   }
 }
 

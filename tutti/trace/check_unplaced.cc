@@ -41,6 +41,7 @@ Duration decidable(const Case& trial, OpId op) {
 }  // namespace
 
 void check_unplaced_ops(const Case& trial, const LeastUses& memories, Verdict& verdict) {
+  verdict.begin("unplaced ops");
   if (!trial.presence.online()) return;
   const Problem& problem = trial.problem;
   const std::vector<FreeTimes> unclaimed = unclaimed_slots(trial, memories);

@@ -35,6 +35,7 @@ void add_waiting_op(const Case& trial, const OpSpan& span, Duration could, Verdi
 }  // namespace
 
 void check_waiting_ops(const Case& trial, const LeastUses& memories, Verdict& verdict) {
+  verdict.begin("waiting ops");
   const Machine& machine = trial.problem.machine;
   const std::vector<OpId> before = strict_predecessors(trial);
   const auto spans = spans_by_device(trial);
@@ -59,6 +60,7 @@ void check_waiting_ops(const Case& trial, const LeastUses& memories, Verdict& ve
 }
 
 void check_first_come(const Case& trial, Verdict& verdict) {
+  verdict.begin("ready order");
   for (std::vector<const OpSpan*>& spans : spans_by_device(trial)) {
     std::sort(spans.begin(), spans.end(),
               [](const OpSpan* a, const OpSpan* b) { return a->start < b->start; });

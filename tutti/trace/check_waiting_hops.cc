@@ -42,6 +42,7 @@ std::vector<Waiting> find_waiting(const Case& trial) {
 
 void check_waiting_hops(const Case& trial, FullTimes& full_times, const LeastUses& memories,
                         Verdict& verdict) {
+  verdict.begin("waiting hops");
   std::vector<Waiting> waiting = find_waiting(trial);
   // Those that wait for the same hop of the machine together, in the order of the trace.
   const auto key = [](const Waiting& one) {

@@ -12,6 +12,8 @@
 #include "tutti/base/fingerprint.h"
 #include "tutti/graph/names.h"
 #include "tutti/plan/spelling.h"
+#include "tutti/trace/digest.h"
+#include "tutti/trace/file_display.h"
 
 namespace tutti {
 namespace {
@@ -23,7 +25,7 @@ constexpr const char* kFormat = "tutti-trace";
 class TraceReader {
  public:
   TraceReader(std::string file, const Problem& problem)
-      : file_(std::move(file)), problem_(problem), names_(problem.graph) {
+      : file_(std::move(file)), problem_(problem), names_(problem.graph), display_(file_, problem) {
     const Machine& machine = problem.machine;
     for (const DeviceId id : machine.devices()) devices_.emplace(machine.device(id).name, id);
     for (int32_t i = 0; i < machine.memory_count(); ++i) {
@@ -31,7 +33,7 @@ class TraceReader {
     }
   }
 
-  // Takes an event; those that are not of tutti are none of our business.
+  // Takes an event; those that are not of tutti are only counted.
   void take(const Document& item) {
     if (wrong_event_) return;
     Fields event(item, file_, "an event of the trace");
@@ -40,7 +42,7 @@ class TraceReader {
     const bool ours =
         category == "op" || category == "transfer" || category == "placed" || category == "pause";
     if (ours && arguments == nullptr) event.fail("an event of the trace needs the key \"args\"");
-    if (event.good() && !ours) return;
+    if (event.good() && !ours) return display_.other(item, category);
     if (auto done = event.done_with_foreign_keys(); !done) {
       wrong_event_ = done.error();
       return;
@@ -50,10 +52,17 @@ class TraceReader {
     if (category == "transfer") read_transfer(fields);
     if (category == "placed") read_placed(fields);
     if (category == "pause") read_pause(fields);
-    if (auto done = fields.done(); !done) wrong_event_ = done.error();
+    if (auto done = fields.done(); !done) {
+      wrong_event_ = done.error();
+      return;
+    }
+    if (category == "op") display_.op(item, trace_.ops.back());
+    if (category == "transfer") display_.transfer(item, trace_.transfers.back());
+    if (category == "placed") display_.placed(item, trace_.placed.back());
+    if (category == "pause") display_.pause(item, trace_.pauses.back());
   }
 
-  Result<Trace> finish(const Document& root) {
+  Result<Trace> finish(const Document& root, std::vector<NotApplied>* not_applied) {
     Fields fields(root, file_, "the trace");
     if (fields.entry("traceEvents") == nullptr) {
       fields.fail("the trace needs the key \"traceEvents\"");
@@ -64,6 +73,9 @@ class TraceReader {
     if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
     if (auto done = read_header(*header); !done) return done.error();
     if (wrong_event_) return *wrong_event_;
+    if (auto told = display_.contradiction(trace_)) return *told;
+    if (version_ > 1 && display_.incomplete()) return *display_.incomplete();
+    if (not_applied != nullptr) tell(*not_applied);
     return std::move(trace_);
   }
 
@@ -72,12 +84,29 @@ class TraceReader {
     return Duration(fields.integer(key, {.most = kNever.count()}));
   }
 
+  // What this file leaves open.
+  void tell(std::vector<NotApplied>& not_applied) const {
+    if (version_ == 1) {
+      not_applied.push_back(
+          {"digest", "files of schema_version 1 have none: the file may have been changed"});
+    }
+    if (display_.incomplete()) {
+      not_applied.push_back({"display", "some events have no names, times or lanes for viewers"});
+    }
+    if (display_.foreign() > 0) {
+      not_applied.push_back(
+          {"display", fmt::format("{} events are not tutti's, and nothing is known of them",
+                                  display_.foreign())});
+    }
+  }
+
   Result<void> read_header(const Document& header) {
     Fields fields(header, file_, "\"tutti\" of the trace");
     if (fields.text("format") != kFormat) {
       fields.fail(fmt::format("\"format\" must be \"{}\": this is not a trace", kFormat));
     }
-    fields.schema_version(1);
+    fields.schema_version(1, kTraceVersion);
+    version_ = fields.integer("schema_version", {});
     fields.text("graph", "");
     fields.text("machine", "");
     trace_.runtime = fields.text("runtime", "");
@@ -92,7 +121,41 @@ class TraceReader {
                               fingerprint_text(trace_.graph_fingerprint),
                               fingerprint_text(problem_.graph.fingerprint())));
     }
+    if (version_ > 1) read_witnesses(fields);
+    if (fields.good() && version_ > 1) check_digest(fields);
     return fields.done();
+  }
+
+  // What a file of version 2 must say so that it is believed: a real run, who measured it; a
+  // simulated one, who went first.
+  void read_witnesses(Fields& fields) {
+    if (const Document* measured = fields.entry("measured")) {
+      Fields said(*measured, file_, "\"measured\" of the trace");
+      Measurement measurement;
+      measurement.process = said.integer("process", {.least = 1});
+      measurement.began_unix_ms = said.integer("began_unix_ms", {});
+      if (auto done = said.done(); !done) fields.fail_with(done.error());
+      trace_.measurement = measurement;
+    }
+    if (is_measured(trace_) && !trace_.measurement) {
+      fields.fail(fmt::format(
+          "records: the runtime '{}' is of real devices, but \"measured\", which every real run "
+          "writes, is missing: this was not measured",
+          trace_.runtime));
+    }
+    if (trace_.runtime == "sim/physical" && !trace_.order) {
+      fields.fail("records: a simulated run must say its \"order\"");
+    }
+  }
+
+  void check_digest(Fields& fields) {
+    const uint64_t written = read_fingerprint(fields, "digest");
+    const uint64_t found = trace_digest(trace_);
+    if (!fields.good() || written == found || wrong_event_) return;
+    fields.fail(fmt::format(
+        "digest: the trace was changed after it was written: its digest is {}, but what "
+        "it says has {}; make it again",
+        fingerprint_text(written), fingerprint_text(found)));
   }
 
   void read_order(Fields& fields) {
@@ -173,12 +236,15 @@ class TraceReader {
   std::unordered_map<std::string, DeviceId> devices_;
   std::unordered_map<std::string, MemoryId> memories_;
   Trace trace_{};
+  int64_t version_ = 0;
+  DisplayCheck display_;
   std::optional<Error> wrong_event_;
 };
 
 }  // namespace
 
-Result<Trace> read_trace(Source& source, const Problem& problem) {
+Result<Trace> read_trace(Source& source, const Problem& problem,
+                         std::vector<NotApplied>* not_applied) {
   TraceReader reader(source.name(), problem);
   const Result<Document> root = read_json_streamed(
       source, {"traceEvents"}, [&](std::string_view, Document&& item) -> Result<void> {
@@ -186,7 +252,7 @@ Result<Trace> read_trace(Source& source, const Problem& problem) {
         return {};
       });
   if (!root) return root.error();
-  return reader.finish(*root);
+  return reader.finish(*root, not_applied);
 }
 
 }  // namespace tutti

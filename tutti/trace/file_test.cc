@@ -36,6 +36,7 @@ Trace full_trace(const Problem& problem) {
   Trace trace = small_trace(problem);
   trace.sampled = true;
   trace.order = ReadyOrder::lifo;
+  trace.measurement = Measurement{.process = 4711, .began_unix_ms = 1'700'000'000'123};
   trace.transfers[kMoveX].given = true;
   trace.transfers.push_back({kFromA, kOnGpu0, kHost, 7, false, ns(1), ns(1234567890123)});
   trace.placed = {{kB, ns(210)}, {kA, ns(0)}};
@@ -50,6 +51,7 @@ void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.sampled, b.sampled);
   EXPECT_EQ(a.order, b.order);
+  EXPECT_EQ(a.measurement, b.measurement);
   EXPECT_EQ(a.makespan, b.makespan);
   ASSERT_EQ(a.ops.size(), b.ops.size());
   for (size_t i = 0; i < a.ops.size(); ++i) {
@@ -167,7 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongTraceFile,
     ::testing::Values(
         Wrong{"OtherFormat", "tutti-trace", "tutti-plan", "this is not a trace"},
-        Wrong{"OtherVersion", "\"schema_version\":1", "\"schema_version\":9", "schema_version 1"},
+        Wrong{"OtherVersion", "\"schema_version\":2", "\"schema_version\":9",
+              "schema_version 1 to 2"},
         Wrong{"NoHeader", "\"tutti\":", "\"other\":", "needs the key \"tutti\""},
         Wrong{"NoEvents", "\"traceEvents\":", "\"events\":", "needs the key \"traceEvents\""},
         Wrong{"EventsAreAText", "\"traceEvents\":[", "\"traceEvents\":\"\",\"rest\":[",

@@ -5,7 +5,9 @@
 #include "tutti/plan/intervals.h"
 #include "tutti/plan/spelling.h"
 #include "tutti/trace/channels.h"
+#include "tutti/trace/digest.h"
 #include "tutti/trace/file.h"
+#include "tutti/trace/lanes.h"
 
 namespace tutti {
 namespace {
@@ -17,12 +19,10 @@ std::string microseconds(Duration time) {
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-// A viewer shows one process per device, then one per channel, one for transfers that hold no
-// channel, and one for what an online policy did.
 class TraceWriter {
  public:
   TraceWriter(const Problem& problem, const Trace& trace, Output& output)
-      : problem_(problem), trace_(trace), output_(output) {}
+      : problem_(problem), trace_(trace), output_(output), shown_as_{problem.machine} {}
 
   void write() {
     assign_transfers();
@@ -40,21 +40,13 @@ class TraceWriter {
   }
 
  private:
-  int32_t device_process(DeviceId device) const { return 1 + device.index; }
-  int32_t channel_process(size_t channel) const {
-    return 1 + problem_.machine.size() + static_cast<int32_t>(channel);
-  }
-  // What no channel carries comes after the channels.
-  size_t no_channel() const { return static_cast<size_t>(problem_.machine.channel_count()); }
-  int32_t policy_process() const { return channel_process(no_channel() + 1); }
-
   // Where a transfer is shown; the first is the one that is read back. Beyond what a viewer can
   // open there is no use in showing it more than once.
   std::vector<size_t> channels_of(const TransferSpan& span) const {
     const Hop* hop = hop_of(problem_.machine, span);
-    if (hop == nullptr || hop->channels.empty()) return {no_channel()};
+    if (hop == nullptr || hop->channels.empty()) return {shown_as_.no_channel()};
     // Which way it went instead of by its hops, nobody says.
-    if (is_direct(trace_) && hop->to != span.to) return {no_channel()};
+    if (is_direct(trace_) && hop->to != span.to) return {shown_as_.no_channel()};
     std::vector<size_t> channels;
     for (const ChannelId id : hop->channels) {
       channels.push_back(static_cast<size_t>(id.index));
@@ -65,7 +57,7 @@ class TraceWriter {
 
   // Viewers cannot show spans of one lane that overlap, so each channel gets as many as it needs.
   void assign_transfers() {
-    std::vector<std::vector<Interval>> spans(no_channel() + 1);
+    std::vector<std::vector<Interval>> spans(shown_as_.no_channel() + 1);
     for (const TransferSpan& span : trace_.transfers) {
       for (const size_t channel : channels_of(span)) {
         spans[channel].push_back({span.start, span.finish});
@@ -77,7 +69,7 @@ class TraceWriter {
 
   void write_header() {
     json_.key("tutti").open_object();
-    json_.field("format", "tutti-trace").field("schema_version", 1);
+    json_.field("format", "tutti-trace").field("schema_version", kTraceVersion);
     json_.field("runtime", trace_.runtime);
     json_.field("graph", problem_.graph.name()).field("machine", problem_.machine.name());
     json_.field("graph_fingerprint", fingerprint_text(trace_.graph_fingerprint));
@@ -85,6 +77,11 @@ class TraceWriter {
     json_.field("seed", seed_text(trace_.seed)).field("sampled", trace_.sampled);
     if (trace_.order) json_.field("order", to_text(*trace_.order));
     json_.field("makespan_ns", trace_.makespan);
+    if (trace_.measurement) {
+      json_.key("measured").open_object().field("process", trace_.measurement->process);
+      json_.field("began_unix_ms", trace_.measurement->began_unix_ms).close_object();
+    }
+    json_.field("digest", fingerprint_text(trace_digest(trace_)));
     json_.close_object();
   }
 
@@ -97,20 +94,20 @@ class TraceWriter {
   void name_lanes() {
     for (const DeviceId id : problem_.machine.devices()) {
       const Device& device = problem_.machine.device(id);
-      write_name("process_name", device_process(id), 0, device.name);
+      write_name("process_name", shown_as_.device(id), 0, device.name);
       for (int slot = 0; slot < device.slots; ++slot) {
-        write_name("thread_name", device_process(id), slot, fmt::format("slot {}", slot));
+        write_name("thread_name", shown_as_.device(id), slot, fmt::format("slot {}", slot));
       }
     }
     for (size_t channel = 0; channel < lanes_.size(); ++channel) {
       if (lanes_[channel].empty()) continue;
-      const bool real = channel < no_channel();
-      write_name("process_name", channel_process(channel), 0,
+      const bool real = channel < shown_as_.no_channel();
+      write_name("process_name", shown_as_.channel(channel), 0,
                  real ? problem_.machine.channel(ChannelId{static_cast<int32_t>(channel)}).name
                       : "transfers");
     }
     if (!trace_.placed.empty() || !trace_.pauses.empty()) {
-      write_name("process_name", policy_process(), 0, "policy");
+      write_name("process_name", shown_as_.policy(), 0, "policy");
     }
   }
 
@@ -139,7 +136,7 @@ class TraceWriter {
   void write_op(const OpSpan& span) {
     const Interval time{span.start, span.finish};
     const std::string_view name = problem_.graph.op_name(span.op);
-    open_span(name, "op", device_process(span.device), span.slot, time);
+    open_span(name, "op", shown_as_.device(span.device), span.slot, time);
     json_.field("op", name).field("device", problem_.machine.device(span.device).name);
     json_.field("slot", span.slot);
     close_span(time);
@@ -151,7 +148,7 @@ class TraceWriter {
     const std::vector<size_t> channels = channels_of(span);
     for (size_t i = 0; i < channels.size(); ++i) {
       const int lane = lanes_[channels[i]][shown_[channels[i]]++];
-      open_span(name, i == 0 ? "transfer" : "channel", channel_process(channels[i]), lane, time);
+      open_span(name, i == 0 ? "transfer" : "channel", shown_as_.channel(channels[i]), lane, time);
       if (i == 0) {
         json_.field("value", name).field("value_id", span.value.index);
         json_.field("from", problem_.machine.memory(span.from).name);
@@ -164,13 +161,13 @@ class TraceWriter {
 
   void write_placed(const PlacedAt& placed) {
     const std::string_view name = problem_.graph.op_name(placed.op);
-    open_event(name, "placed", policy_process(), 0, placed.time);
+    open_event(name, "placed", shown_as_.policy(), 0, placed.time);
     json_.field("ph", "i").field("s", "t").key("args").open_object();
     json_.field("op", name).field("time_ns", placed.time).close_object().close_object();
   }
 
   void write_pause(const Pause& pause) {
-    open_span("pause", "pause", policy_process(), 0, {pause.start, pause.finish});
+    open_span("pause", "pause", shown_as_.policy(), 0, {pause.start, pause.finish});
     close_span({pause.start, pause.finish});
   }
 
@@ -180,6 +177,7 @@ class TraceWriter {
   const Problem& problem_;
   const Trace& trace_;
   Output& output_;
+  ShownAs shown_as_;
   JsonWriter json_;
   int pending_events_ = 0;
   std::vector<std::vector<int>> lanes_;  // by channel and one more: of each span shown there

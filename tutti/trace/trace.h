@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tutti/base/id.h"
@@ -51,21 +52,46 @@ struct Pause {
   Duration finish{0};
 };
 
+// That a run was measured, and not simulated: by which process and when. Real runs write it, others
+// do not.
+struct Measurement {
+  int64_t process = 0;
+  int64_t began_unix_ms = 0;
+
+  friend bool operator==(const Measurement&, const Measurement&) = default;
+};
+
 struct Trace {
   // "null", "sim/released", "sim/physical", "local", "local/direct", "local/files", each of these
-  // three with "/bulk_synchronous" if there were barriers, "starpu", "starpu/dmda", ...
+  // three with "/bulk_synchronous" if there were barriers, "starpu", "starpu/dmda", ... What is
+  // none of these is judged as "sim/physical", the strictest.
   std::string runtime{};
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t seed = 0;
   bool sampled = false;               // durations were drawn, not means
   std::optional<ReadyOrder> order{};  // none: not recorded
+  std::optional<Measurement> measurement{};
   Duration makespan{0};
   std::vector<OpSpan> ops;
   std::vector<TransferSpan> transfers;
   std::vector<PlacedAt> placed;
   std::vector<Pause> pauses;
 };
+
+// True if all devices waited for each other after each level of the graph.
+inline bool is_bulk_synchronous(const Trace& trace) {
+  return trace.runtime.ends_with("/bulk_synchronous");
+}
+
+// Without what says that there were barriers.
+inline std::string_view runtime_family(const Trace& trace) {
+  std::string_view name = trace.runtime;
+  if (is_bulk_synchronous(trace) && name.starts_with("local")) {
+    name.remove_suffix(std::string_view("/bulk_synchronous").size());
+  }
+  return name;
+}
 
 // True if the trace is of the released model, which has no memory and records no transfers.
 inline bool is_released(const Trace& trace) {
@@ -74,23 +100,25 @@ inline bool is_released(const Trace& trace) {
 
 // True if it is of real devices, between which values went from end to end and not hop by hop.
 inline bool is_direct(const Trace& trace) {
-  return trace.runtime.starts_with("local/direct") || trace.runtime.starts_with("starpu");
+  const std::string_view name = runtime_family(trace);
+  return name == "local/direct" || name == "starpu" || name.starts_with("starpu/");
 }
 
 // True if it is of real devices that all see the same files: values are these, are in no memory and
 // are not sent.
 inline bool is_of_files(const Trace& trace) {
-  return trace.runtime.starts_with("local/files");
-}
-
-// True if all devices waited for each other after each level of the graph.
-inline bool is_bulk_synchronous(const Trace& trace) {
-  return trace.runtime.ends_with("/bulk_synchronous");
+  return runtime_family(trace) == "local/files";
 }
 
 // True if the trace is of real devices.
 inline bool is_measured(const Trace& trace) {
-  return trace.runtime == "local" || trace.runtime.starts_with("local/") || is_direct(trace);
+  return runtime_family(trace) == "local" || is_direct(trace) || is_of_files(trace);
+}
+
+// True if some runtime of tutti bears that name.
+inline bool is_of_known_runtime(const Trace& trace) {
+  return is_measured(trace) || is_released(trace) || trace.runtime == "sim/physical" ||
+         trace.runtime == "null";
 }
 
 }  // namespace tutti

@@ -141,6 +141,7 @@ Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
   RealClusterRun made{.run = jobs.run(), .decision_times = jobs.decision_times()};
   for (JobRecord& record : made.run.jobs) {
     record.trace.runtime = trace->runtime;
+    record.trace.measurement = trace->measurement;
     record.trace.graph_fingerprint = record.job->graph().fingerprint();
     record.trace.machine_fingerprint = cluster_.machine().fingerprint();
     record.trace.seed = seed;

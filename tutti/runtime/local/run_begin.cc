@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tutti/runtime/local/run.h"
+#include "tutti/trace/measurement.h"
 
 namespace tutti {
 namespace {
@@ -69,6 +70,7 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   trace_ = {};
   trace_.runtime = options.files ? "local/files" : options.staged ? "local" : "local/direct";
   if (options.bulk_synchronous) trace_.runtime += "/bulk_synchronous";
+  trace_.measurement = measured_now();
   trace_.graph_fingerprint = problem.graph.fingerprint();
   trace_.machine_fingerprint = problem.machine.fingerprint();
   workers_in_use_.clear();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tutti/trace/measurement.h"
+
 namespace tutti {
 namespace {
 
@@ -57,6 +59,7 @@ RankRecords records_from(const std::string& bytes) {
 Trace to_trace(const Problem& problem, std::string runtime, std::vector<RankRecords> records) {
   Trace trace;
   trace.runtime = std::move(runtime);
+  trace.measurement = measured_now();
   trace.graph_fingerprint = problem.graph.fingerprint();
   trace.machine_fingerprint = problem.machine.fingerprint();
   Duration zero = kNever;

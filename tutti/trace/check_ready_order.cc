@@ -26,10 +26,10 @@ std::vector<Duration> instants(const Case& trial) {
 }
 
 // Goes through the starts of one device in the order of time, and keeps those that wait.
-class PriorityJudge {
+class OrderJudge {
  public:
-  PriorityJudge(const Case& trial, const LeastUse* memory, int64_t limit,
-                const std::vector<Duration>& instants, Verdict& verdict)
+  OrderJudge(const Case& trial, const LeastUse* memory, int64_t limit,
+             const std::vector<Duration>& instants, Verdict& verdict)
       : trial_(trial), memory_(memory), limit_(limit), instants_(instants), verdict_(verdict) {}
 
   void judge(std::vector<const OpSpan*> spans) {
@@ -48,31 +48,48 @@ class PriorityJudge {
       for (; next != by_ready.end(); ++next) {
         const Duration ready = trial_.presence.ready((*next)->op);
         if (unsure ? ready >= now : ready > now) break;
-        if ((*next)->start > now) waiting_.emplace(priority((*next)->op), (*next)->op);
+        if ((*next)->start > now) waiting_.emplace(key((*next)->op), (*next)->op);
       }
-      for (auto it = first; it != end; ++it) waiting_.erase({priority((*it)->op), (*it)->op});
+      for (auto it = first; it != end; ++it) waiting_.erase({key((*it)->op), (*it)->op});
       for (auto it = first; it != end && !verdict_.full(); ++it) judge_start(**it, unsure);
       first = end;
     }
   }
 
  private:
-  int64_t priority(OpId op) const { return trial_.rules.plan->priority[op.index]; }
+  // The smallest goes first. Of a tie in time no trace shows who was first.
+  int64_t key(OpId op) const {
+    const int64_t ready = trial_.presence.ready(op).count();
+    if (trial_.trace.order == ReadyOrder::fifo) return ready;
+    if (trial_.trace.order == ReadyOrder::lifo) return -ready;
+    return trial_.rules.plan->priority[op.index];
+  }
   int64_t need(OpId op) const { return bytes_at_start(trial_.problem.graph, op); }
 
   void judge_start(const OpSpan& span, bool unsure) {
     for (const auto& [first, op] : waiting_) {
-      if (first >= priority(span.op)) return;
+      if (first >= key(span.op)) return;
       if (!would_fit(op, span, unsure)) continue;
-      const Graph& graph = trial_.problem.graph;
-      verdict_.add(
+      return tell(span, op);
+    }
+  }
+
+  void tell(const OpSpan& span, OpId waiting) {
+    const Graph& graph = trial_.problem.graph;
+    const std::string& device = trial_.problem.machine.device(span.device).name;
+    if (trial_.trace.order == ReadyOrder::priority) {
+      return verdict_.add(
           "op '{}' of priority {} started on '{}' at {} ns, while '{}' of priority {} was ready "
           "there and had room",
-          graph.op_name(span.op), priority(span.op),
-          trial_.problem.machine.device(span.device).name, span.start.count(), graph.op_name(op),
-          first);
-      return;
+          graph.op_name(span.op), key(span.op), device, span.start.count(), graph.op_name(waiting),
+          key(waiting));
     }
+    verdict_.add(
+        "op '{}', ready at {} ns, started on '{}' at {} ns, while '{}', ready at {} ns, was to go "
+        "first by the order '{}' and had room",
+        graph.op_name(span.op), trial_.presence.ready(span.op).count(), device, span.start.count(),
+        graph.op_name(waiting), trial_.presence.ready(waiting).count(),
+        to_text(*trial_.trace.order));
   }
 
   // Whether the op would have had room in the place of the one that started.
@@ -88,22 +105,39 @@ class PriorityJudge {
   int64_t limit_;
   const std::vector<Duration>& instants_;
   Verdict& verdict_;
-  std::set<std::pair<int64_t, OpId>> waiting_;  // (priority, op): ready, and starts later
+  std::set<std::pair<int64_t, OpId>> waiting_;  // (key, op): ready, and starts later
 };
+
+// Why the order cannot be judged; null if it can.
+const char* unknown_order(const Case& trial) {
+  const std::optional<ReadyOrder> order = trial.trace.order;
+  if (!order) return "the trace does not record in which order ready ops went";
+  if (order == ReadyOrder::random) return "the order is recorded as random";
+  if (order == ReadyOrder::priority && trial.rules.plan == nullptr) {
+    return "the order is the plan's, and no plan was given";
+  }
+  return nullptr;
+}
 
 }  // namespace
 
-void check_priority(const Case& trial, const LeastUses& memories, Verdict& verdict) {
+void check_ready_order(const Case& trial, const LeastUses& memories, Verdict& verdict) {
+  verdict.begin("ready order");
   const Plan* plan = trial.rules.plan;
-  if (plan == nullptr || trial.trace.order != ReadyOrder::priority) return;
-  if (!plan->strict_order.empty() || trial.presence.online()) return;
+  if (plan != nullptr && !plan->strict_order.empty()) return;
+  if (trial.rules.timeless) {
+    return verdict.set_aside("ready order", "in a run of no time none goes first");
+  }
+  if (const char* reason = unknown_order(trial)) {
+    return verdict.set_aside("ready order", reason);
+  }
   const Machine& machine = trial.problem.machine;
   std::vector<std::vector<const OpSpan*>> spans(static_cast<size_t>(machine.size()));
   for (const OpSpan& span : trial.trace.ops) spans[span.device.index].push_back(&span);
   const std::vector<Duration> unsure = instants(trial);
   for (const DeviceId device : machine.devices()) {
     const MemoryId memory = machine.memory_of(device);
-    PriorityJudge(trial, memories.of(memory), trial.problem.memory_limit(memory), unsure, verdict)
+    OrderJudge(trial, memories.of(memory), trial.problem.memory_limit(memory), unsure, verdict)
         .judge(std::move(spans[device.index]));
   }
 }
