@@ -173,6 +173,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
                                 .dims = std::move(*sizes),
                                 .shards = shards});
   if (!imported) return imported.error();
+  if (quiet) imported->warnings.clear();
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
   }
@@ -205,15 +206,17 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   }
   loaded.calibration = spec.calibration;
   loaded.validation = spec.validation;
-  if (const auto good = check_names(loaded.imported->graph, *loaded.machine, spec); !good) {
-    return Error{good.error().kind, costs + ": " + good.error().message};
+  if (const auto good = check_names(loaded.imported->graph, *loaded.machine, spec, costs); !good) {
+    return good.error();
   }
   Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
   loaded.costs = std::make_unique<Costs>(std::move(*built));
-  warn_about_costs(loaded.imported->graph, spec, graph, costs);
-  warn_about_units(spec, *loaded.machine, costs);
-  warn_about_coverage(*loaded.costs, graph);
+  if (!quiet) {
+    warn_about_costs(loaded.imported->graph, spec, graph, costs);
+    warn_about_units(spec, *loaded.machine, costs);
+    warn_about_coverage(*loaded.costs, graph);
+  }
   Constraints rules;
   if (!constraints.empty()) {
     Result<Source> source = Source::open(constraints);

@@ -180,7 +180,9 @@ int run_what_if(const WhatIfArguments& arguments) {
   if (!loaded) return report(loaded.error());
   Result<Machine> machine = changed_machine(arguments, *loaded->machine);
   if (!machine) return report(machine.error());
-  const Result<LoadedProblem> changed = arguments.inputs.load_on(std::move(*machine));
+  ProblemInputs again = arguments.inputs;
+  again.quiet = true;
+  const Result<LoadedProblem> changed = again.load_on(std::move(*machine));
   if (!changed) return report(changed.error());
   clock.inputs_are_read();
   const Result<Outcome> outcome = ask(*settings, *loaded, *changed, clock);

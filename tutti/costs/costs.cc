@@ -1,7 +1,6 @@
 #include "tutti/costs/costs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/base/fingerprint.h"
+#include "tutti/costs/coverage.h"
 #include "tutti/costs/roofline.h"
 #include "tutti/graph/names.h"
 
@@ -298,22 +298,39 @@ class CostsBuilder {
     }
   }
 
+  bool has_no_time(OpId op) const {
+    const Duration* row =
+        costs_.run_times_.data() + static_cast<size_t>(op.index) * costs_.classes_;
+    return std::all_of(row, row + costs_.classes_, [](Duration time) { return time >= kNever; });
+  }
+
+  Error no_time_anywhere(OpId example) const {
+    std::vector<bool> lacking(graph_.op_kinds().size(), false);
+    for (const OpId op : graph_.ops()) {
+      if (has_no_time(op)) lacking[static_cast<size_t>(graph_.op_kind(op).index)] = true;
+    }
+    std::vector<std::string> names;
+    for (size_t i = 0; i < lacking.size(); ++i) {
+      if (lacking[i]) names.push_back(graph_.op_kinds()[i]);
+    }
+    return infeasible(fmt::format(
+        "ops of {} {} have no run time on any device of machine '{}' ({} {}), such as op '{}': "
+        "give "
+        "run_time_ns in the graph, rows for their kinds in a costs file (--costs), or flops and "
+        "device rates",
+        names.size() == 1 ? "kind" : "kinds", first_names(names), machine_.name(),
+        kinds_.size() == 1 ? "kind" : "kinds", first_names(kinds_), graph_.op_name(example)));
+  }
+
   Result<void> check_run_times() const {
     double total = 0;
     for (const OpId op : graph_.ops()) {
+      if (has_no_time(op)) return no_time_anywhere(op);
       Duration longest{-1};
       for (size_t column = 0; column < costs_.classes_; ++column) {
         const Duration time =
             costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column];
         if (time < kNever) longest = std::max(longest, time);
-      }
-      if (longest.count() < 0) {
-        return infeasible(fmt::format(
-            "op '{}' of kind '{}' has no run time on any device of machine '{}' (kinds '{}'): give "
-            "run_time_ns in the graph, a row for its kind in a costs file (--costs), or flops and "
-            "device rates",
-            graph_.op_name(op), graph_.op_kind_name(op), machine_.name(),
-            fmt::join(kinds_, "', '")));
       }
       total += static_cast<double>(longest.count());
       for (const EdgeId edge : graph_.edges(op)) total += costs_.mean_transfer_time_ns(edge);

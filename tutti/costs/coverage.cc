@@ -74,8 +74,9 @@ std::vector<RowNames> rows_by_kind(const CostSpec& spec) {
 
 class NameCheck {
  public:
-  NameCheck(const Graph& graph, const Machine& machine, const CostSpec& spec)
-      : graph_(graph), spec_(spec), rows_(rows_by_kind(spec)) {
+  NameCheck(const Graph& graph, const Machine& machine, const CostSpec& spec,
+            const std::string& file)
+      : graph_(graph), spec_(spec), file_(file), rows_(rows_by_kind(spec)) {
     for (const DeviceId id : machine.devices()) {
       const std::string& kind = machine.device(id).kind;
       if (std::find(device_kinds_.begin(), device_kinds_.end(), kind) == device_kinds_.end()) {
@@ -156,15 +157,16 @@ class NameCheck {
     return std::nullopt;
   }
 
-  static Error slip(const RowNames& row, const char* key, std::string_view written,
-                    std::string_view meant, const char* nothing) {
+  Error slip(const RowNames& row, const char* key, std::string_view written, std::string_view meant,
+             const char* nothing) const {
     return invalid_input(
-        fmt::format("line {}: {} says {} = \"{}\", but {} of that kind; did you mean \"{}\"?",
+        fmt::format("{}:{}: {} says {} = \"{}\", but {} of that kind; did you mean \"{}\"?", file_,
                     row.line, row.what, key, written, nothing, meant));
   }
 
   const Graph& graph_;
   const CostSpec& spec_;
+  const std::string& file_;
   const std::vector<RowNames> rows_;
   std::vector<std::string> device_kinds_;
 };
@@ -223,8 +225,9 @@ std::string to_text(const std::vector<CoverageGap>& gaps) {
   return text;
 }
 
-Result<void> check_names(const Graph& graph, const Machine& machine, const CostSpec& spec) {
-  return NameCheck(graph, machine, spec).run();
+Result<void> check_names(const Graph& graph, const Machine& machine, const CostSpec& spec,
+                         const std::string& file) {
+  return NameCheck(graph, machine, spec, file).run();
 }
 
 }  // namespace tutti

@@ -29,11 +29,12 @@ std::string first_names(const std::vector<std::string>& names);
 // "kinds 'lu', 'fwd' on 'slow-gpu'; kind 'bmod' on 'cpu', 'gpu'", the first few names of each.
 std::string to_text(const std::vector<CoverageGap>& gaps);
 
-// Fails (invalid_input), with the line and the name that was probably meant, if some op of the
+// Fails (invalid_input), with file, line and the name that was probably meant, if some op of the
 // graph has no row of its own on some device of the machine while a row that fits nothing here has
 // nearly that name: one of its two names, at most two edits away. Names that differ in their digits
 // alone are different names; so are two op kinds that tutti knows.
-Result<void> check_names(const Graph& graph, const Machine& machine, const CostSpec& spec);
+Result<void> check_names(const Graph& graph, const Machine& machine, const CostSpec& spec,
+                         const std::string& file);
 
 }  // namespace tutti
 
