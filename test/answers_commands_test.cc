@@ -51,7 +51,7 @@ TEST_F(Answers, ADeviceKindWithoutTimesGetsNoOpsAndOneWarning) {
   const Ran plan = run({"plan", graph, "-m", "mixed-5", "--costs", costs, "--policy", "heft"});
   ASSERT_EQ(plan.exit_code, 0) << plan.err;
   EXPECT_EQ(lines_of(plan.err), 1u) << plan.err;
-  EXPECT_NE(plan.err.find("kinds 'lu', 'fwd' on 'slow-gpu' have no time"), std::string::npos)
+  EXPECT_NE(plan.err.find("cannot run there: kinds 'lu', 'fwd' on 'slow-gpu'"), std::string::npos)
       << plan.err;
   EXPECT_NE(plan.out.find("slow0: ops 0"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find("makespan 10"), std::string::npos) << plan.out;  // two of 5 ms
@@ -108,7 +108,7 @@ TEST_F(Answers, ADeviceWithoutRatesSaysSo) {
   const Ran plan = run({"plan", graph, "-m", machine, "--policy", "heft"});
   EXPECT_EQ(plan.exit_code, 0);
   EXPECT_EQ(lines_of(plan.err), 1u) << plan.err;
-  EXPECT_NE(plan.err.find("kind 'matmul' on 'fpga' have no time"), std::string::npos) << plan.err;
+  EXPECT_NE(plan.err.find("kind 'matmul' on 'fpga'"), std::string::npos) << plan.err;
   EXPECT_NE(plan.err.find("states no flops_per_s of 'mute'"), std::string::npos) << plan.err;
   const Ran shown = run({"machine", "show", machine});
   EXPECT_NE(shown.err.find("device 'mute' states no flops_per_s"), std::string::npos) << shown.err;

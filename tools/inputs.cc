@@ -133,10 +133,11 @@ void warn_about_coverage(const Costs& costs, const std::string& graph_file) {
                                 ? ""
                                 : fmt::format(" (machine '{}' states no flops_per_s of {})",
                                               costs.machine().name(), first_names(without_rates));
-  fmt::print(stderr,
-             "tutti: warning: {}: ops of {} have no time and cannot run there{}; give their times "
-             "with --costs, or flops and rates\n",
-             graph_file, to_text(gaps), rates);
+  fmt::print(
+      stderr,
+      "tutti: warning: {}: ops without a time on a kind of device cannot run there: {}{}; give "
+      "times with --costs, or flops and rates\n",
+      graph_file, to_text(gaps), rates);
 }
 
 }  // namespace

@@ -139,8 +139,7 @@ void print_json(const Outcome& outcome) {
 void print_text(const Outcome& outcome) {
   const auto& [now, then, also_now] = outcome;
   fmt::print("{} instead of {}: makespan {} instead of {} ({:+.1f} %)\n", then.machine, now.machine,
-             to_text(then.result.makespan), to_text(also_now.value_or(now.result.makespan)),
-             100 * outcome.change());
+             to_text(then.result.makespan), to_text(now.result.makespan), 100 * outcome.change());
   Table table({"machine", "makespan", "lower bound", "gap"});
   for (const Answer* answer : {&now, &then}) {
     const auto ns = static_cast<double>(answer->result.makespan.count());
