@@ -13,9 +13,7 @@ find_package(tomlplusplus QUIET)
 # Discovers this host's cores and memory. Without it tutti counts cores alone.
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
-  # Solves the mixed-integer program of tutti exact.
-  pkg_check_modules(CBC QUIET IMPORTED_TARGET cbc)
-  # Solves the linear program of the policy m_sct, which without it chooses greedily. Comes with CBC.
+  # Solves the linear program of the policy m_sct, which without it chooses greedily.
   pkg_check_modules(CLP QUIET IMPORTED_TARGET clp)
   # The rival that bench/simgrid_rival measures our simulator against.
   pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)

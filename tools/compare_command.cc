@@ -26,7 +26,7 @@ namespace {
 // One seed of one policy.
 struct Run {
   std::vector<double> makespans_ns;  // of each scenario it was judged on
-  double planned_ns = 0;
+  std::optional<double> planned_ns;  // none: the plan has no timeline
   double plan_seconds = 0;
   int64_t evaluations = 0;
   double bytes_moved = 0;
@@ -38,7 +38,7 @@ struct Row {
   double mean_ns = 0;
   double min_ns = 0;
   double stddev_ns = 0;
-  double planned_ns = 0;  // mean; 0: it plans no timeline
+  std::optional<double> planned_ns;  // mean; none if any of its plans has no timeline
   double plan_seconds = 0;
   double bytes_moved = 0;  // mean
   int64_t evaluations = 0;
@@ -90,10 +90,20 @@ Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& bud
     }
     run.makespans_ns.push_back(static_cast<double>(makespan->count()));
   }
-  run.planned_ns = static_cast<double>(plan->planned_makespan.count());
+  if (plan->planned_makespan) run.planned_ns = static_cast<double>(plan->planned_makespan->count());
   run.evaluations = plan->provenance.evaluations;
   run.bytes_moved = bytes_moved(problem, *plan);
   return run;
+}
+
+// A mean over some of them only would be that of other plans than the makespan's.
+std::optional<double> mean_planned_ns(const std::vector<Run>& runs) {
+  double sum = 0;
+  for (const Run& run : runs) {
+    if (!run.planned_ns) return std::nullopt;
+    sum += *run.planned_ns;
+  }
+  return sum / static_cast<double>(runs.size());
 }
 
 Row summarise(const std::string& policy, const std::vector<Run>& runs) {
@@ -108,13 +118,12 @@ Row summarise(const std::string& policy, const std::vector<Run>& runs) {
       row.min_ns = std::min(row.min_ns, makespan);
       ++row.runs;
     }
-    row.planned_ns += run.planned_ns;
     row.plan_seconds += run.plan_seconds;
     row.bytes_moved += run.bytes_moved;
     row.evaluations += run.evaluations;
   }
   row.mean_ns /= std::max(1, row.runs);
-  row.planned_ns /= count;
+  row.planned_ns = mean_planned_ns(runs);
   row.plan_seconds /= count;
   row.bytes_moved /= count;
   double squares = 0;
@@ -175,7 +184,7 @@ std::string to_json(const CompareArguments& arguments, const Problem& problem, c
     json.key("makespan_ns").open_object().field("mean", row.mean_ns).field("min", row.min_ns);
     json.field("stddev", row.stddev_ns).field("runs", row.runs).close_object();
     json.key("planned_makespan_ns");
-    row.planned_ns > 0 ? json.value(row.planned_ns) : json.null();
+    row.planned_ns ? json.value(*row.planned_ns) : json.null();
     json.field("gap", gap_to(bounds.strongest(), row.mean_ns));
     json.field("plan_seconds", row.plan_seconds).field("evaluations", row.evaluations);
     json.field("bytes_moved", row.bytes_moved);
@@ -213,7 +222,7 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
     if (row.error) continue;
     table.add({row.policy, to_text(rounded(row.mean_ns)), to_text(rounded(row.min_ns)),
                to_text(rounded(row.stddev_ns)),
-               row.planned_ns > 0 ? to_text(rounded(row.planned_ns)) : "-",
+               row.planned_ns ? to_text(rounded(*row.planned_ns)) : "-",
                gap_text(gap_to(bounds.strongest(), row.mean_ns)),
                to_text(rounded(row.plan_seconds * 1e9))});
   }

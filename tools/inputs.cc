@@ -12,8 +12,10 @@
 #include "tools/recorded_machine.h"
 #include "tutti/base/output.h"
 #include "tutti/base/parallel.h"
+#include "tutti/costs/coverage.h"
 #include "tutti/costs/file.h"
 #include "tutti/graph/names.h"
+#include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/machine/units.h"
 #include "tutti/plan/check.h"
@@ -114,6 +116,30 @@ void warn_about_units(const CostSpec& spec, const Machine& machine, const std::s
              costs_file, one_line(other), machine.name(), here);
 }
 
+// Devices drop out for ops that have no time there.
+void warn_about_coverage(const Costs& costs, const std::string& graph_file) {
+  const std::vector<CoverageGap> gaps = coverage_gaps(costs);
+  if (gaps.empty()) return;
+  std::vector<std::string> without_rates;
+  for (const DeviceId id : devices_without_rates(costs.machine())) {
+    const Device& device = costs.machine().device(id);
+    const bool concerned = std::any_of(gaps.begin(), gaps.end(), [&](const CoverageGap& gap) {
+      const auto& kinds = gap.device_kinds;
+      return std::find(kinds.begin(), kinds.end(), device.kind) != kinds.end();
+    });
+    if (concerned) without_rates.push_back(device.name);
+  }
+  const std::string rates = without_rates.empty()
+                                ? ""
+                                : fmt::format(" (machine '{}' states no flops_per_s of {})",
+                                              costs.machine().name(), first_names(without_rates));
+  fmt::print(
+      stderr,
+      "tutti: warning: {}: ops without a time on a kind of device cannot run there: {}{}; give "
+      "times with --costs, or flops and rates\n",
+      graph_file, to_text(gaps), rates);
+}
+
 }  // namespace
 
 Result<LoadedProblem> ProblemInputs::load() const {
@@ -148,6 +174,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
                                 .dims = std::move(*sizes),
                                 .shards = shards});
   if (!imported) return imported.error();
+  if (quiet) imported->warnings.clear();
   for (const std::string& warning : imported->warnings) {
     fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
   }
@@ -180,11 +207,17 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   }
   loaded.calibration = spec.calibration;
   loaded.validation = spec.validation;
+  if (const auto good = check_names(loaded.imported->graph, *loaded.machine, spec, costs); !good) {
+    return good.error();
+  }
   Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
   loaded.costs = std::make_unique<Costs>(std::move(*built));
-  warn_about_costs(loaded.imported->graph, spec, graph, costs);
-  warn_about_units(spec, *loaded.machine, costs);
+  if (!quiet) {
+    warn_about_costs(loaded.imported->graph, spec, graph, costs);
+    warn_about_units(spec, *loaded.machine, costs);
+    warn_about_coverage(*loaded.costs, graph);
+  }
   Constraints rules;
   if (!constraints.empty()) {
     Result<Source> source = Source::open(constraints);
@@ -257,7 +290,8 @@ Result<Plan> load_good_plan(Source& source, const Problem& problem) {
       plan->provenance.costs_fingerprint != problem.costs.fingerprint()) {
     plan->start.clear();
     plan->finish.clear();
-    plan->planned_makespan = Duration{0};
+    plan->planned_makespan.reset();
+    plan->simulated = false;
   }
   const std::vector<std::string> faults = check_plan(problem, *plan, 1);
   if (!faults.empty()) return invalid_input(source.name() + ": " + faults[0]);

@@ -43,6 +43,7 @@ struct ProblemInputs {
   bool scale_by_machine_speed = false;
   bool values_are_files = false;  // which take no memory of devices; limits must be asked for
   bool as_recorded = false;       // pin every op to the host that the file says it ran on
+  bool quiet = false;             // no warnings: the files were read before
 
   void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
   // --noise, for commands in which durations are drawn.

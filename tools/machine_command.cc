@@ -40,6 +40,12 @@ void list_machines(const MachineArguments& arguments) {
 
 int show(const Result<Machine>& machine, const MachineArguments& arguments) {
   if (!machine) return report(machine.error());
+  for (const DeviceId device : devices_without_rates(*machine)) {
+    fmt::print(stderr,
+               "tutti: warning: device '{}' states no flops_per_s: only ops whose times are given, "
+               "or stand in a costs file, can run on it\n",
+               machine->device(device).name);
+  }
   const Result<void> written = write_file(
       arguments.output, arguments.json ? machine_to_json(*machine) : machine_to_toml(*machine));
   return written ? 0 : report(written.error());

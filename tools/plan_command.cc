@@ -142,7 +142,7 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
   json.field("machine", problem.machine.name()).field("policy", result.plan.provenance.policy);
   json.field("makespan_ns", result.makespan);
   json.key("planned_makespan_ns");
-  result.plan.start.empty() ? json.null() : json.value(result.plan.planned_makespan);
+  result.plan.planned_makespan ? json.value(*result.plan.planned_makespan) : json.null();
   json.field("lower_bound_ns", bounds.strongest());
   json.field("gap", gap_to(bounds.strongest(), static_cast<double>(result.makespan.count())));
   json.key("single_device_ns");

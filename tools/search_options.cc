@@ -65,7 +65,8 @@ Stop stop_on_interrupt() {
   return Stop(&interrupted);
 }
 
-void SearchOptions::add_budget_to(CLI::App& command, const std::string& what) {
+void SearchOptions::add_budget_to(CLI::App& command, const std::string& what,
+                                  const std::string& evaluations_are) {
   command
       .add_option(
           "--budget", budget,
@@ -74,11 +75,7 @@ void SearchOptions::add_budget_to(CLI::App& command, const std::string& what) {
               "the command; kept within 5 %, as far as one plan can be had in it. Without it "
               "and --evaluations: a count that takes a second or two")
       ->check(is_budget());
-  command
-      .add_option("--evaluations", evaluations,
-                  "Simulations a search may spend; the same count and seed give the same plan. The "
-                  "plan of each policy counts, and is simulated whatever the count; judging the "
-                  "best on fresh scenarios, where costs have noise, comes on top")
+  command.add_option("--evaluations", evaluations, evaluations_are)
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
       ->excludes("--budget");
 }

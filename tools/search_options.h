@@ -22,6 +22,12 @@ CLI::Validator is_budget();
 // Raised by Ctrl-C, and by SIGTERM; a second one ends the program.
 Stop stop_on_interrupt();
 
+inline constexpr const char* kEvaluationsAre =
+    "Simulations a search may spend; the same count and seed give the same plan. The plan of each "
+    "policy counts, and is simulated whatever the count; judging the best on fresh scenarios, "
+    "where "
+    "costs have noise, comes on top";
+
 struct SearchOptions {
   std::string budget;  // as "20s"; empty: none
   std::optional<int64_t> evaluations;
@@ -30,8 +36,9 @@ struct SearchOptions {
   std::string network;  // a model file; empty: the one that comes with tutti
 
   void add_to(CLI::App& command);
-  // How much only; `what` says in the help what it is spent on.
-  void add_budget_to(CLI::App& command, const std::string& what = "policies that search");
+  // How much only; the texts say in the help what it is spent on and what is counted.
+  void add_budget_to(CLI::App& command, const std::string& what = "policies that search",
+                     const std::string& evaluations_are = kEvaluationsAre);
   // Fails (invalid_input) if a flag was given that none of the policies looks at.
   Result<void> require_use(std::span<const PolicyEntry> entries) const;
   // Fails (invalid_input) if any was given: `because` ends the sentence.

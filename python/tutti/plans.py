@@ -103,7 +103,8 @@ def _all_on(made, device, graph, settings):
     """The plan with every op on that device, simulated. Raises TuttiError if that is not allowed."""
     content = json.loads(made.text)
     content.pop("strict_order", None)
-    content.update(policy="single_device", evaluations=0, planned_makespan_ns=0)
+    content.pop("planned_makespan_ns", None)
+    content.update(policy="single_device", evaluations=0)
     for op in content["ops"]:
         op["device"] = device
         op.pop("start_ns", None)

@@ -10,6 +10,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/base/fingerprint.h"
+#include "tutti/costs/coverage.h"
 #include "tutti/costs/roofline.h"
 #include "tutti/graph/names.h"
 
@@ -91,11 +92,45 @@ class CostsBuilder {
         }
         if (time.count() < 0) {
           const KindCosts::Cost cost = kind_costs.cost(op);
-          time = cost.run_time;
+          time = cost.knows_work || !has_time_somewhere(op) ? cost.run_time : kNever;
           if (cost.spread && !spec_.ignore_spreads) give_noise(op, column, *cost.spread);
         }
         costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column] = time;
       }
+    }
+  }
+
+  // Whether a row or a given time speaks of the op, for whatever kind of device. Then it cannot be
+  // had for the launch overhead alone where they do not.
+  bool has_time_somewhere(OpId op) {
+    if (has_time_.empty()) find_who_has_time();
+    return has_time_[static_cast<size_t>(op.index)];
+  }
+
+  void find_who_has_time() {
+    std::vector<bool> kind_has_row(graph_.op_kinds().size(), false);
+    for (const CostSpec::RunTime& row : spec_.run_times) {
+      const auto& kinds = graph_.op_kinds();
+      const auto kind = std::find(kinds.begin(), kinds.end(), row.kind);
+      if (kind != kinds.end()) kind_has_row[static_cast<size_t>(kind - kinds.begin())] = true;
+    }
+    has_time_.resize(static_cast<size_t>(graph_.size()));
+    for (const OpId op : graph_.ops()) {
+      has_time_[static_cast<size_t>(op.index)] =
+          kind_has_row[static_cast<size_t>(graph_.op_kind(op).index)];
+    }
+    const auto kinds = static_cast<int>(graph_.device_kinds().size());
+    for (int kind = -1; kind < kinds && !spec_.ignore_given_times; ++kind) {
+      const std::vector<Duration>* column = graph_.run_time_column(kind);
+      if (column == nullptr) continue;
+      for (const OpId op : graph_.ops()) {
+        if ((*column)[op.index].count() >= 0) has_time_[static_cast<size_t>(op.index)] = true;
+      }
+    }
+    if (spec_.op_times.empty()) return;
+    const NameIndex names(graph_);
+    for (const CostSpec::OpTime& row : spec_.op_times) {
+      if (const auto op = names.find(row.op)) has_time_[static_cast<size_t>(op->index)] = true;
     }
   }
 
@@ -263,20 +298,39 @@ class CostsBuilder {
     }
   }
 
+  bool has_no_time(OpId op) const {
+    const Duration* row =
+        costs_.run_times_.data() + static_cast<size_t>(op.index) * costs_.classes_;
+    return std::all_of(row, row + costs_.classes_, [](Duration time) { return time >= kNever; });
+  }
+
+  Error no_time_anywhere(OpId example) const {
+    std::vector<bool> lacking(graph_.op_kinds().size(), false);
+    for (const OpId op : graph_.ops()) {
+      if (has_no_time(op)) lacking[static_cast<size_t>(graph_.op_kind(op).index)] = true;
+    }
+    std::vector<std::string> names;
+    for (size_t i = 0; i < lacking.size(); ++i) {
+      if (lacking[i]) names.push_back(graph_.op_kinds()[i]);
+    }
+    return infeasible(fmt::format(
+        "ops of {} {} have no run time on any device of machine '{}' ({} {}), such as op '{}': "
+        "give "
+        "run_time_ns in the graph, rows for their kinds in a costs file (--costs), or flops and "
+        "device rates",
+        names.size() == 1 ? "kind" : "kinds", first_names(names), machine_.name(),
+        kinds_.size() == 1 ? "kind" : "kinds", first_names(kinds_), graph_.op_name(example)));
+  }
+
   Result<void> check_run_times() const {
     double total = 0;
     for (const OpId op : graph_.ops()) {
+      if (has_no_time(op)) return no_time_anywhere(op);
       Duration longest{-1};
       for (size_t column = 0; column < costs_.classes_; ++column) {
         const Duration time =
             costs_.run_times_[static_cast<size_t>(op.index) * costs_.classes_ + column];
         if (time < kNever) longest = std::max(longest, time);
-      }
-      if (longest.count() < 0) {
-        return invalid_input(fmt::format(
-            "op '{}' of kind '{}' has no run time on any device of machine '{}': give run_time_ns "
-            "in the graph, a row for its kind in a costs file (--costs), or flops and device rates",
-            graph_.op_name(op), graph_.op_kind_name(op), machine_.name()));
       }
       total += static_cast<double>(longest.count());
       for (const EdgeId edge : graph_.edges(op)) total += costs_.mean_transfer_time_ns(edge);
@@ -309,6 +363,7 @@ class CostsBuilder {
   std::vector<std::string> kinds_;  // of device, in order of appearance
   std::vector<Noise> own_noises_;   // of single ops, each spread once
   std::map<double, int16_t> own_numbers_;
+  std::vector<bool> has_time_;  // by op; see has_time_somewhere
 };
 
 Result<Costs> Costs::build(const Graph& graph, const Machine& machine, const CostSpec& spec) {

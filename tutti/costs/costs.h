@@ -3,7 +3,9 @@
 //
 // A run time is, in this order: measured for the very op, given with it, in the cost table (kind x
 // device kind: constant, by size, or measured points), or the roofline of flops and bytes against
-// the device's rates. A device for which none of the three exists cannot run the op.
+// the device's rates. A device for which none of these exists cannot run the op; and where a time
+// is known for some kind of device, the roofline of an op that states no work is none for the
+// others (coverage.h).
 //
 // Costs are worked out once for a graph and a machine and are immutable after that.
 
@@ -36,6 +38,7 @@ struct CostSpec {
     // Or what was measured, and how it spreads; see surface.h. Of all rows with points for one kind
     // and device kind together at most kMostPoints.
     std::vector<MeasuredPoint> points{};
+    int line = 0;  // of its file
   };
   // What was measured of one op, by its name in the graph; goes before all else.
   struct OpTime {
@@ -43,12 +46,14 @@ struct CostSpec {
     std::string device_kind;  // empty: every kind of device
     double time_ns = 0;
     double spread = 0;  // standard deviation of one run over the mean
+    int line = 0;       // of its file
   };
   struct Efficiency {
     std::string kind;
     std::string device_kind;
     double efficiency = 1;  // share of the peak rates that this kind of op reaches
     std::optional<double> launch_overhead_ns{};
+    int line = 0;  // of its file
   };
   // What a running op draws on resources that others share, at full speed; see plan/cluster.h.
   struct Demand {
@@ -99,8 +104,8 @@ struct CostSpec {
 
 class Costs {
  public:
-  // Keeps references to both. Fails (invalid_input) if some op has no cost on any device, naming
-  // it, and if all times together could overflow.
+  // Keeps references to both. Fails (infeasible) if some op has no cost on any device, naming it
+  // and the kinds of devices, and (invalid_input) if all times together could overflow.
   static Result<Costs> build(const Graph& graph, const Machine& machine, const CostSpec& spec = {});
 
   // The costs of a graph whose ops each stand for several of this one's, one after another; into

@@ -60,6 +60,7 @@ MeasuredPoint read_point(const Document& item, const std::string& variant, Field
 CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::string& file) {
   CostSpec::RunTime row;
   Fields fields(item, file, "run_time");
+  row.line = fields.line();
   row.kind = fields.text("kind");
   row.device_kind = fields.text("device_kind", "");
   const Document* constant = fields.entry("time_ns");
@@ -97,6 +98,7 @@ CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::
 CostSpec::OpTime read_op_time(const Document& item, Fields& above, const std::string& file) {
   CostSpec::OpTime row;
   Fields fields(item, file, "op_time");
+  row.line = fields.line();
   row.op = fields.text("op");
   row.device_kind = fields.text("device_kind", "");
   row.time_ns = fields.number("time_ns", {.most = kLongest});
@@ -108,6 +110,7 @@ CostSpec::OpTime read_op_time(const Document& item, Fields& above, const std::st
 CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const std::string& file) {
   CostSpec::Efficiency row;
   Fields fields(item, file, "efficiency");
+  row.line = fields.line();
   row.kind = fields.text("kind");
   row.device_kind = fields.text("device_kind", "");
   row.efficiency = fields.number("efficiency", {.fallback = 1.0, .least = 1e-6, .most = 1});

@@ -35,6 +35,11 @@ Duration bounded(double ns) {
 
 KindCosts::KindCosts(const Graph& graph, const Device& device, const CostSpec& spec)
     : graph_(graph), device_(device) {
+  for (const OpId op : graph.ops()) {
+    if (graph.flops(op) <= 0) continue;
+    graph_states_flops_ = true;
+    break;
+  }
   for (const std::string& kind : graph.op_kinds()) {
     Row row;
     row.table = best_row(spec.run_times, kind, device.kind);
@@ -83,9 +88,11 @@ KindCosts::Cost KindCosts::cost(OpId op) {
   if (flops > 0 && peak <= 0) return {kNever};
   // A device that states no rates at all says nothing about ops that come without times.
   if (peak <= 0 && device_.bytes_per_s <= 0) return {kNever};
+  const double bytes = device_.bytes_per_s > 0 ? touched_bytes(op) : 0;
   double seconds = flops > 0 ? flops / peak : 0;
-  if (device_.bytes_per_s > 0) seconds = std::max(seconds, touched_bytes(op) / device_.bytes_per_s);
-  return {bounded(row.overhead_ns + seconds / row.efficiency * 1e9)};
+  if (bytes > 0) seconds = std::max(seconds, bytes / device_.bytes_per_s);
+  return {.run_time = bounded(row.overhead_ns + seconds / row.efficiency * 1e9),
+          .knows_work = flops > 0 || (bytes > 0 && graph_states_flops_)};
 }
 
 double interpolate_ns(const CostSpec::RunTime& row, double size) {

@@ -26,9 +26,12 @@ class KindCosts {
   struct Cost {
     Duration run_time;
     std::optional<double> spread{};  // of measured points
+    // False: the overhead alone, or bytes alone in a graph that states no flops of any op. That is
+    // no estimate beside a time that is known from elsewhere.
+    bool knows_work = true;
   };
-  // kNever where neither table nor rates say anything. An op with neither flops nor bytes takes the
-  // overhead alone. For one thread: what points say of a work is kept for the next op like it.
+  // kNever where neither table nor rates say anything. For one thread: what points say of a work is
+  // kept for the next op like it.
   Cost cost(OpId op);
 
  private:
@@ -47,6 +50,7 @@ class KindCosts {
   const Graph& graph_;
   const Device& device_;
   std::vector<Row> rows_;  // by op kind
+  bool graph_states_flops_ = false;
 };
 
 // The table's time for a size: see CostSpec::RunTime.

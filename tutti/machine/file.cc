@@ -164,4 +164,13 @@ Result<Machine> read_machine(Source& source) {
   return Machine::build(std::move(spec));
 }
 
+std::vector<DeviceId> devices_without_rates(const Machine& machine) {
+  std::vector<DeviceId> found;
+  for (const DeviceId id : machine.devices()) {
+    const Device& device = machine.device(id);
+    if (device.flops_per_s <= 0 && device.flops_per_s_by_dtype.empty()) found.push_back(id);
+  }
+  return found;
+}
+
 }  // namespace tutti

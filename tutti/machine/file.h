@@ -4,6 +4,7 @@
 #define TUTTI_MACHINE_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "tutti/base/source.h"
 #include "tutti/machine/machine.h"
@@ -11,6 +12,10 @@
 namespace tutti {
 
 Result<Machine> read_machine(Source& source);
+
+// Those that state no flops_per_s, for any dtype. Ops whose times are not known from elsewhere
+// cannot run there, so whoever reads a file for a person says so.
+std::vector<DeviceId> devices_without_rates(const Machine& machine);
 
 // The machine as a TOML or JSON text that read_machine takes back.
 std::string machine_to_toml(const Machine& machine);

@@ -108,8 +108,11 @@ class PlanReader {
     provenance.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
     provenance.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
     provenance.costs_fingerprint = read_fingerprint(fields, "costs_fingerprint");
-    plan_.planned_makespan =
-        Duration(fields.integer("planned_makespan_ns", {.fallback = 0, .most = kNever.count()}));
+    const Document* planned = fields.entry("planned_makespan_ns");
+    if (planned != nullptr && planned->kind != Document::Kind::null) {
+      plan_.planned_makespan =
+          Duration(fields.integer("planned_makespan_ns", {.most = kNever.count()}));
+    }
     if (provenance.graph_fingerprint != problem_.graph.fingerprint()) {
       fields.fail(fmt::format("the plan was made for another graph ({}, not {}); plan anew",
                               fingerprint_text(provenance.graph_fingerprint),
@@ -137,6 +140,8 @@ class PlanReader {
     if (timed_count_ == 0 && plan_.simulated) {
       fields.fail("\"timeline\" says what start_ns and finish_ns are of, but no op has them");
     }
+    // Plans of tutti 0.1 without a timeline say 0.
+    if (timed_count_ == 0) plan_.planned_makespan.reset();
   }
 
   void read_strict_order(Fields& fields, const Document& order) {
@@ -207,7 +212,9 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   json.field("graph_fingerprint", fingerprint_text(provenance.graph_fingerprint));
   json.field("machine_fingerprint", fingerprint_text(provenance.machine_fingerprint));
   json.field("costs_fingerprint", fingerprint_text(provenance.costs_fingerprint));
-  json.field("planned_makespan_ns", plan.planned_makespan);
+  if (plan.planned_makespan && !plan.start.empty()) {
+    json.field("planned_makespan_ns", *plan.planned_makespan);
+  }
   if (simulated) json.field("timeline", kSimulated);
   json.key("ops").open_list();
   for (const OpId op : problem.graph.ops()) {

@@ -52,6 +52,24 @@ TEST(PlanFile, NeedsNeitherTimelineNorStrictOrder) {
   EXPECT_TRUE(again->strict_order.empty());
 }
 
+TEST(PlanFile, WithoutATimelinePlansNoMakespan) {
+  const World world(small_graph(), small_machine());
+  Plan plan = small_plan(world.problem());
+  plan.start.clear();
+  plan.finish.clear();
+  const std::string text = plan_to_json(plan, world.problem());
+  EXPECT_EQ(text.find("planned_makespan_ns"), std::string::npos);
+  EXPECT_FALSE(read(text, world.problem()).value().planned_makespan);
+  // Files of 0.1 say 0; null means the same.
+  for (const char* none : {"0", "null"}) {
+    std::string older = text;
+    older.replace(older.find("\"ops\""), 0, std::string("\"planned_makespan_ns\":") + none + ", ");
+    const Result<Plan> again = read(older, world.problem());
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_FALSE(again->planned_makespan) << none;
+  }
+}
+
 TEST(PlanFile, OfAnotherGraphSaysSoEvenWhereItsOpsAreUnknown) {
   const World world(small_graph(), small_machine());
   const std::string text = plan_to_json(small_plan(world.problem()), world.problem());

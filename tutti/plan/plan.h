@@ -8,6 +8,7 @@
 #define TUTTI_PLAN_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,14 +33,14 @@ struct Provenance {
 struct Plan {
   std::vector<DeviceId> placement;  // by op
   std::vector<int64_t> priority;    // by op; the smallest goes first; normally start_ns
-  std::vector<Duration> start{};    // by op: the planner's own timeline, or empty
+  std::vector<Duration> start{};    // by op: the planner's own timeline; empty: it has none
   std::vector<Duration> finish{};
   // The timeline is that of a run in the physical simulator, by priority and with mean durations,
   // which the judge repeats. False: it is the planner's estimate, in which transfers need not meet.
   bool simulated = false;
   // By device: the ops in the order they must start there. Empty: priority alone decides.
   std::vector<std::vector<OpId>> strict_order{};
-  Duration planned_makespan{0};
+  std::optional<Duration> planned_makespan{};  // the end of the timeline; none without one
   Provenance provenance{};
 };
 

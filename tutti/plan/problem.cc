@@ -1,6 +1,7 @@
 #include "tutti/plan/problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -275,14 +276,27 @@ class ProblemBuilder {
     }
   }
 
+  // Which kinds of devices the op has no time on; nothing if it has one on each.
+  std::string what_costs_exclude(OpId op) const {
+    std::vector<std::string> kinds;
+    for (const DeviceId device : problem_.machine.devices()) {
+      const std::string& kind = problem_.machine.device(device).kind;
+      if (problem_.costs.can_run(op, device)) continue;
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    }
+    if (kinds.empty()) return "";
+    return fmt::format("; its kind '{}' has no time on '{}'", problem_.graph.op_kind_name(op),
+                       fmt::join(kinds, "', '"));
+  }
+
   void require_a_device() {
     for (const OpId op : problem_.graph.ops()) {
       const Mask& mask = masks_[static_cast<size_t>(mask_of_[static_cast<size_t>(op.index)])];
       if (std::find(mask.begin(), mask.end(), true) != mask.end()) continue;
       fail(infeasible(fmt::format(
           "op '{}' is left without a device: pins, forbidden pairs, colocation and costs together "
-          "exclude every device of machine '{}'",
-          problem_.graph.op_name(op), problem_.machine.name())));
+          "exclude every device of machine '{}'{}",
+          problem_.graph.op_name(op), problem_.machine.name(), what_costs_exclude(op))));
       return;
     }
   }

@@ -77,7 +77,7 @@ void InsertionSchedule::place(OpId op, const Option& option) {
   plan_.priority[op.index] = option.start.count();
   plan_.start[op.index] = option.start;
   plan_.finish[op.index] = option.finish;
-  plan_.planned_makespan = std::max(plan_.planned_makespan, option.finish);
+  plan_.planned_makespan = std::max(plan_.planned_makespan.value_or(Duration{0}), option.finish);
   timelines_[static_cast<size_t>(option.slot)].add(option.start, option.finish - option.start);
   if (const int group = problem_.colocation_group(op); group >= 0) {
     group_device_[static_cast<size_t>(group)] = option.device;

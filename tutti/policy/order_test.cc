@@ -29,7 +29,7 @@ Duration time_of(const Problem& problem, const Plan& plan) {
     const OpId op = ready.pop();
     schedule.place(op, plan.placement[op.index]);
   }
-  return schedule.to_plan().planned_makespan;
+  return schedule.to_plan().planned_makespan.value();
 }
 
 TEST(OrderRules, GiveEveryOpOfAnyPlacementAPriorityOfItsOwn) {

@@ -39,7 +39,7 @@ inline size_t devices_used(const Plan& plan) {
 inline Duration estimate(const Problem& problem, const Plan& plan) {
   Placement placement(problem);
   for (const OpId op : problem.graph.ops()) placement.put(op, plan.placement[op.index]);
-  return must(placement.to_plan()).planned_makespan;
+  return must(placement.to_plan()).planned_makespan.value();
 }
 
 // One op of a graph file: run time in ns, operands and what each takes to travel.

@@ -236,7 +236,9 @@ void write_stats(const Machine& machine, const TraceStats& stats, JsonWriter& js
 void write_run(const Problem& problem, const ReportedRun& run, JsonWriter& json) {
   const TraceStats stats = trace_stats(problem, run.trace);
   json.open_object().field("name", run.name).field("what", run.is_plan ? "plan" : "trace");
-  json.field("who", run.who).field("makespan_ns", stats.makespan);
+  json.field("who", run.who).key("makespan_ns");
+  // A plan without a timeline plans no makespan.
+  run.is_plan&& run.trace.ops.empty() ? json.null() : json.value(stats.makespan);
   Column shown;
   write_lanes(run.trace, lay_out_lanes(problem, run.trace), json, shown);
   write_transfers(problem.graph, run.trace, shown, json);

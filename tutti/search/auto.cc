@@ -18,6 +18,7 @@
 #include "tutti/search/random_keys.h"
 #include "tutti/search/refusal.h"
 #include "tutti/search/samples.h"
+#include "tutti/search/simulated_timeline.h"
 
 namespace tutti {
 namespace {
@@ -305,6 +306,9 @@ class Portfolio {
       result.plan = {.placement = std::move(result.plan.placement),
                      .priority = std::move(result.plan.priority),
                      .strict_order = std::move(result.plan.strict_order)};
+    }
+    if (result.plan.start.empty()) {
+      give_timeline(problem_, work_.model, progress_.until(1), result.plan);
     }
     Provenance& provenance = result.plan.provenance;
     provenance.policy = "auto:" + winner.tried.policy;

@@ -11,11 +11,12 @@
 #include "tutti/search/annealing.h"
 #include "tutti/search/asking.h"
 #include "tutti/search/beam.h"
-#include "tutti/search/exact/work_conserving.h"
+#include "tutti/search/exact/exact.h"
 #include "tutti/search/neighbourhoods.h"
 #include "tutti/search/random_keys.h"
 #include "tutti/search/refusal.h"
 #include "tutti/search/samples.h"
+#include "tutti/search/simulated_timeline.h"
 
 namespace tutti {
 namespace {
@@ -91,9 +92,7 @@ class SearchPlanner : public Planner {
         std::min_element(state.walks.begin(), state.walks.end(),
                          [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; });
     Plan plan = std::move(best->best);
-    plan.start.clear();  // those of the plan it started from
-    plan.finish.clear();
-    plan.planned_makespan = Duration{0};
+    give_timeline(problem, model, progress.until(1), plan);
     plan.provenance = {.evaluations = state.evaluations + starts.evaluations};
     if (way_.model != nullptr && !guided) {
       plan.provenance.note =
@@ -196,10 +195,11 @@ class AutoPlanner : public Planner {
 class ExactPlanner : public Planner {
  public:
   Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) override {
-    Result<ExactPlan> exact = best_work_conserving(problem, budget);
+    Result<ExactPlan> exact = solve_work_conserving(problem, budget);
     if (!exact) return exact.error();
-    if (!exact->proven)
-      return failed("the budget ended before the best plan was proven; allow more");
+    exact->plan.provenance.note =
+        exact->proven ? "proven optimal among work-conserving plans"
+                      : "not proven optimal: the budget ended first; allow more with --budget";
     return std::move(exact->plan);
   }
 };
@@ -264,7 +264,7 @@ std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
       settings));
   entries.push_back(beam_entry());
   entries.push_back({.name = "exact",
-                     .what = "the best work-conserving plan, by enumeration; for a dozen ops",
+                     .what = "the best work-conserving plan, by branch and bound; for a dozen ops",
                      .source = "",
                      .spends = Spends::steps,
                      .make_planner = [] { return std::make_unique<ExactPlanner>(); }});

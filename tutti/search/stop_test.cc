@@ -12,7 +12,6 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/auto.h"
-#include "tutti/search/exact/in_child.h"
 #include "tutti/search/exact/work_conserving.h"
 #include "tutti/search/planners.h"
 
@@ -115,20 +114,6 @@ TEST(Stop, LeavesTheExactMethodItsBestSoFar) {
       *world.problem, {.wall_clock = {}, .evaluations = {}, .stop = Stop(&raised)}));
   EXPECT_FALSE(exact.proven);
   EXPECT_EQ(exact.plan.placement.size(), 40u);
-}
-
-TEST(Stop, EndsAChildThatWouldNeverEnd) {
-  const auto forever = []() -> std::vector<double> {
-    for (;;) std::atomic_thread_fence(std::memory_order_seq_cst);
-  };
-  const Stop soon = Stop().by(Stop::Clock::now() + std::chrono::milliseconds(20));
-  EXPECT_FALSE(run_in_child(forever, soon));
-  EXPECT_EQ(run_in_child(
-                [] {
-                  return std::vector<double>{1, 2};
-                },
-                {}),
-            (std::vector<double>{1, 2}));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(Improvers, NeverEndWorseThanTheyBeganAndTellTheTruth) {
         found.strict_order.clear();
         found.start.clear();
         found.finish.clear();
-        found.planned_makespan = Duration{0};
+        found.planned_makespan.reset();
         EXPECT_EQ(check_plan(problem, found), std::vector<std::string>{}) << name;
       }
       // From a poor start there is something to gain.

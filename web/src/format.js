@@ -48,7 +48,7 @@ export function percent(share) {
 }
 
 export function gap(makespan, bound) {
-  return bound > 0 ? percent(makespan / bound - 1) : '–';
+  return bound > 0 && makespan !== null ? percent(makespan / bound - 1) : '–';
 }
 
 export function count(number) {

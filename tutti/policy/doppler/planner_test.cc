@@ -26,7 +26,7 @@ TEST(PlanGreedily, OfALargeGraphIsValidAndHardlyWorseThanEarliestFinish) {
     EXPECT_EQ(check_plan(*world.problem, plan), kNothing);
     // Both plan with transfers that queue, so that their own makespans may be compared.
     const Plan rival = must(plan_with("contention_eft", *world.problem));
-    EXPECT_LE(plan.planned_makespan, 1.1 * rival.planned_makespan);
+    EXPECT_LE(*plan.planned_makespan, 1.1 * *rival.planned_makespan);
   }
 }
 

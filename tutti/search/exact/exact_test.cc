@@ -1,5 +1,7 @@
 // The exact methods against each other, against the simulator, and against `auto`.
 
+#include "tutti/search/exact/exact.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,8 +9,11 @@
 #include "test/support/world.h"
 #include "tutti/graph/builder.h"
 #include "tutti/plan/bound.h"
+#include "tutti/plan/check.h"
+#include "tutti/search/asking.h"
 #include "tutti/search/auto.h"
 #include "tutti/search/exact/all_schedules.h"
+#include "tutti/search/exact/brute_force_testing.h"
 #include "tutti/search/exact/work_conserving.h"
 
 namespace tutti {
@@ -80,95 +85,107 @@ TEST(Exact, PlansTakeAsLongInTheSimulatorAndAutoFindsThem) {
   }
 }
 
-// Every placement under every order of priorities, one simulation each.
-Duration by_brute_force(const Problem& problem) {
-  Judge judge(problem, SimModel::physical);
-  Plan plan;
-  const int32_t ops = problem.graph.size();
-  const int32_t devices = problem.machine.size();
-  plan.placement.assign(static_cast<size_t>(ops), DeviceId{0});
-  for (int32_t i = 0; i < ops; ++i) plan.priority.push_back(i);
-  Duration best = kNever;
-  do {
-    int64_t placements = 1;
-    for (int32_t i = 0; i < ops; ++i) placements *= devices;
-    for (int64_t code = 0; code < placements; ++code) {
-      int64_t rest = code;
-      for (DeviceId& device : plan.placement) {
-        device = DeviceId{static_cast<int32_t>(rest % devices)};
-        rest /= devices;
-      }
-      best = std::min(best, must(judge.makespan(plan, 0)));
-    }
-  } while (std::next_permutation(plan.priority.begin(), plan.priority.end()));
-  return best;
-}
-
-// Every order in which ops can be handed to devices, each op as early as that order allows: the
-// best schedule of all is among these.
-Duration any_by_brute_force(const Problem& problem) {
-  const Graph& graph = problem.graph;
-  std::vector<OpId> order;
-  for (const OpId op : graph.ops()) order.push_back(op);
-  Duration best = kNever;
-  do {
-    std::vector<int32_t> position(order.size());
-    for (size_t i = 0; i < order.size(); ++i) position[order[i].index] = static_cast<int32_t>(i);
-    bool topological = true;
-    for (const OpId op : graph.ops()) {
-      for (const EdgeId edge : graph.edges(op)) {
-        topological = topological && position[graph.edge_from(edge).index] < position[op.index];
-      }
-    }
-    if (!topological) continue;
-    const int32_t devices = problem.machine.size();
-    int64_t placements = 1;
-    for (size_t i = 0; i < order.size(); ++i) placements *= devices;
-    for (int64_t code = 0; code < placements; ++code) {
-      std::vector<Duration> free(static_cast<size_t>(devices), Duration{0});
-      std::vector<Duration> finish(order.size());
-      std::vector<DeviceId> placement(order.size());
-      int64_t rest = code;
-      Duration makespan{0};
-      for (const OpId op : order) {
-        const DeviceId device{static_cast<int32_t>(rest % devices)};
-        rest /= devices;
-        placement[op.index] = device;
-        Duration start = free[static_cast<size_t>(device.index)];
-        for (const EdgeId edge : graph.edges(op)) {
-          const OpId from = graph.edge_from(edge);
-          start = std::max(start, finish[from.index] + problem.costs.transfer_time(
-                                                           edge, placement[from.index], device));
-        }
-        finish[op.index] = start + problem.costs.run_time(op, device);
-        free[static_cast<size_t>(device.index)] = finish[op.index];
-        makespan = std::max(makespan, finish[op.index]);
-      }
-      best = std::min(best, makespan);
-    }
-  } while (std::next_permutation(order.begin(), order.end()));
-  return best;
-}
-
-// The one reason not to have an answer.
-bool without_cbc(const Error& error) {
-  return error.message.starts_with("this build has no CBC");
-}
-
+// bench/exact_truth does this for 10,000 seeds.
 TEST(Exact, EqualsBruteForce) {
-  for (uint64_t seed = 0; seed < 30; ++seed) {
-    Rng rng = Rng(41).split(seed);
-    const World world(random_graph(rng, 5), machine_of(2));
-    EXPECT_EQ(must(best_work_conserving(*world.problem, {})).makespan,
-              by_brute_force(*world.problem))
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const brute_force::SmallProblem small = brute_force::random_problem(seed);
+    const Problem& problem = *small.problem;
+    if (problem.graph.size() > 6) continue;  // brute force takes its time
+    const Duration runs = brute_force::best_work_conserving(problem);
+    const ExactPlan exact = must(best_work_conserving(problem, {}));
+    EXPECT_TRUE(exact.proven) << "seed " << seed;
+    EXPECT_EQ(exact.makespan, runs) << "seed " << seed;
+    EXPECT_EQ(must(Judge(problem, SimModel::physical).makespan(exact.plan, 0)), runs)
         << "seed " << seed;
-    if (seed >= 10) continue;
-    const Result<ExactPlan> any = best_schedule(*world.problem, {});
-    if (!any && without_cbc(any.error())) continue;
-    ASSERT_TRUE(any) << "seed " << seed << ": " << any.error().message;
-    EXPECT_TRUE(any->proven) << "seed " << seed;
-    EXPECT_EQ(any->makespan, any_by_brute_force(*world.problem)) << "seed " << seed;
+    EXPECT_EQ(check_plan(problem, exact.plan), std::vector<std::string>{}) << "seed " << seed;
+    if (!brute_force::has_one_slot_each(problem)) continue;
+    const Duration all = brute_force::best_schedule(problem);
+    const ExactPlan any = must(best_schedule(problem, {}));
+    EXPECT_TRUE(any.proven) << "seed " << seed;
+    EXPECT_EQ(any.makespan, all) << "seed " << seed;
+    EXPECT_EQ(must(Judge(problem, SimModel::physical).makespan(any.plan, 0)), all)
+        << "seed " << seed;
+    EXPECT_EQ(check_plan(problem, any.plan), std::vector<std::string>{}) << "seed " << seed;
+    EXPECT_LE(lower_bounds(problem).strongest(), all) << "seed " << seed;
   }
+}
+
+TEST(Exact, StartsAnOpThatTakesNoTimeBeforeALongOneOfTheSameInstant) {
+  // Both wait for the only device at 0. "none" first, "next" of the other device may begin at 0 and
+  // all is over after 10; the long one first, it begins at 10 and ends at 20. By their starts alone
+  // the two are equal, and "long" has the smaller id.
+  const World world(graph_from(R"("ops":[
+      {"name":"long","kind":"k","run_time_ns":{"a":10}},
+      {"name":"none","kind":"k","run_time_ns":{"a":0},"outputs":[{"bytes":0}]},
+      {"name":"next","kind":"k","run_time_ns":{"b":10},"operands":["none"]}])"),
+                    machine_of(2));
+  const ExactAnswer answer = must(solve_exactly(*world.problem, {}));
+  EXPECT_TRUE(answer.work_conserving.proven);
+  EXPECT_EQ(answer.work_conserving.makespan, Duration(10));
+  EXPECT_EQ(
+      must(Judge(*world.problem, SimModel::physical).makespan(answer.work_conserving.plan, 0)),
+      Duration(10));
+  EXPECT_EQ(must(Result<ExactPlan>(answer.any)).makespan, Duration(10));
+  // Without a plan to start from, too.
+  const ExactPlan alone = must(best_work_conserving(*world.problem, {}));
+  EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(alone.plan, 0)), Duration(10));
+}
+
+TEST(Exact, SendsAValueOnceAsTheSimulatorDoes) {
+  // Both readers run on b. The value's route takes 100 ns, but 5 are given for one of the edges,
+  // and one transfer serves both: 1 + 5 + 2 + 2. Charged by edge it would be 1 + 100 + 2 or so.
+  const World world(graph_from(R"("ops":[
+      {"name":"make","kind":"k","run_time_ns":{"a":1},"outputs":[{"bytes":100}]},
+      {"name":"timed","kind":"k","run_time_ns":{"b":2},"operands":["make"],"transfer_time_ns":[5]},
+      {"name":"moved","kind":"k","run_time_ns":{"b":2},"operands":["make"]}])"),
+                    machine_of(2));
+  const ExactAnswer answer = must(solve_exactly(*world.problem, {}));
+  EXPECT_EQ(answer.work_conserving.makespan, Duration(10));
+  EXPECT_TRUE(answer.work_conserving.proven);
+  EXPECT_EQ(must(best_work_conserving(*world.problem, {})).makespan, Duration(10));
+  const ExactPlan any = must(best_schedule(*world.problem, {}));
+  EXPECT_EQ(any.makespan, Duration(10));
+  EXPECT_EQ(check_plan(*world.problem, any.plan), std::vector<std::string>{});
+}
+
+TEST(Exact, NeverReportsMoreThanTheBestPolicyAndStopsAtTheBound) {
+  Rng rng(7);
+  const World world(random_graph(rng, 40), machine_of(3));
+  Duration best_policy = kNever;
+  for (const PolicyEntry& entry : policies_to_ask()) {
+    const Result<Plan> plan = make_plan(entry, *world.problem, {}, 1);
+    if (!plan) continue;
+    best_policy =
+        std::min(best_policy, must(Judge(*world.problem, SimModel::physical).makespan(*plan, 0)));
+  }
+  Budget few;
+  few.evaluations = 10;
+  EXPECT_LE(must(solve_work_conserving(*world.problem, few)).makespan, best_policy);
+  // Forty equal ops on two devices: any policy is at the bound of 20, and no step is needed.
+  GraphBuilder builder("equal");
+  const std::vector<GivenTime> one = {{"", Duration(1)}};
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "op" + std::to_string(i);
+    builder.add_op({.name = name, .kind = "k", .run_times = one});
+  }
+  const World equal(std::move(builder).build().value(), "uniform-2");
+  few.evaluations = 1;
+  const ExactAnswer answer = must(solve_exactly(*equal.problem, few));
+  EXPECT_TRUE(answer.work_conserving.proven);
+  EXPECT_TRUE(must(Result<ExactPlan>(answer.any)).proven);
+  EXPECT_EQ(answer.work_conserving.makespan, Duration(20));
+}
+
+TEST(Exact, TakesTheSameStepsForTheSameCount) {
+  Rng rng(9);
+  const World world(random_graph(rng, 14), machine_of(3));
+  Budget budget;
+  budget.evaluations = 2000;
+  const ExactPlan once = must(best_work_conserving(*world.problem, budget));
+  const ExactPlan again = must(best_work_conserving(*world.problem, budget));
+  EXPECT_EQ(once.plan.placement, again.plan.placement);
+  EXPECT_EQ(once.plan.priority, again.plan.priority);
+  EXPECT_EQ(once.proven, again.proven);
 }
 
 TEST(Exact, WaitingOnPurposeNeverHurtsAndSometimesHelps) {
@@ -176,12 +193,10 @@ TEST(Exact, WaitingOnPurposeNeverHurtsAndSometimesHelps) {
     Rng rng = Rng(23).split(seed);
     const World world(random_graph(rng, 5), machine_of(2));
     const ExactPlan exact = must(best_work_conserving(*world.problem, {}));
-    const Result<ExactPlan> any = best_schedule(*world.problem, {});
-    if (!any && without_cbc(any.error())) GTEST_SKIP() << any.error().message;
-    ASSERT_TRUE(any) << "seed " << seed << ": " << any.error().message;
-    EXPECT_TRUE(any->proven);
-    EXPECT_LE(any->makespan, exact.makespan) << "seed " << seed;
-    EXPECT_GE(any->makespan, lower_bounds(*world.problem).strongest()) << "seed " << seed;
+    const ExactPlan any = must(best_schedule(*world.problem, {}));
+    EXPECT_TRUE(any.proven);
+    EXPECT_LE(any.makespan, exact.makespan) << "seed " << seed;
+    EXPECT_GE(any.makespan, lower_bounds(*world.problem).strongest()) << "seed " << seed;
   }
   // Made for it: a long op that is ready at once keeps the only fast device from the chain that
   // decides. Waiting one nanosecond for the chain is better.
@@ -215,6 +230,7 @@ TEST(Exact, EndsWithTheBudget) {
   ASSERT_TRUE(exact) << exact.error().message;
   EXPECT_FALSE(exact->proven);
   EXPECT_EQ(exact->plan.placement.size(), 40u);
+  EXPECT_FALSE(must(best_schedule(*world.problem, budget)).proven);
 }
 
 }  // namespace

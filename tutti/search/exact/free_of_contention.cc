@@ -21,11 +21,11 @@ Result<void> require_no_contention(const Problem& problem) {
   return {};
 }
 
-Duration input_arrival(const Problem& problem, ValueId input, DeviceId device) {
-  const MemoryId home = problem.home(input);
-  const MemoryId memory = problem.machine.memory_of(device);
-  if (!home.valid() || home == memory) return Duration{0};
-  return problem.costs.transfer_time(input, home, memory);
+Result<void> require_few_ops(const Problem& problem, int32_t most) {
+  if (problem.graph.size() <= most) return {};
+  return invalid_input(
+      fmt::format("the exact method takes up to {} ops and this graph has {}; use auto", most,
+                  problem.graph.size()));
 }
 
 }  // namespace tutti

@@ -11,8 +11,11 @@ namespace tutti {
 // Fails (invalid_input) with a sentence that says which channel or memory is in the way.
 Result<void> require_no_contention(const Problem& problem);
 
-// When a graph input reaches a device; 0 if it is there from the start.
-Duration input_arrival(const Problem& problem, ValueId input, DeviceId device);
+// The most that any of the methods takes.
+inline constexpr int32_t kMostExactOps = 1000;
+
+// Fails (invalid_input) if the graph has more ops than that.
+Result<void> require_few_ops(const Problem& problem, int32_t most);
 
 }  // namespace tutti
 

@@ -1,23 +1,20 @@
-// The best work-conserving plan, by enumeration: every placement, and for each every way of
+// The best work-conserving plan, by branch and bound: every placement, and for each every way of
 // choosing among the ops that wait for a slot, as far as bounds do not rule them out. For small
 // problems, and the measure of everything that only searches.
 
 #ifndef TUTTI_SEARCH_EXACT_WORK_CONSERVING_H_
 #define TUTTI_SEARCH_EXACT_WORK_CONSERVING_H_
 
-#include "tutti/plan/policy.h"
+#include "tutti/search/exact/incumbent.h"
 
 namespace tutti {
 
-struct ExactPlan {
-  Plan plan;
-  Duration makespan{kNever};
-  bool proven = false;  // false: the budget ended first, and this is the best so far
-};
-
-// The budget's evaluations count steps of the enumeration. Fails (invalid_input) where transfers
-// meet or memory is limited.
-Result<ExactPlan> best_work_conserving(const Problem& problem, const Budget& budget);
+// The plan's priorities are the order in which ops start: with them the simulator has the same run.
+// The start's plan, if there is one, must be of this problem and have no strict order. Fails
+// (invalid_input) where transfers meet or memory is limited; (infeasible) never; (failed) if the
+// budget's evaluations end before there is a plan.
+Result<ExactPlan> best_work_conserving(const Problem& problem, const Budget& budget,
+                                       const ExactStart& start = {});
 
 }  // namespace tutti
 

@@ -1,0 +1,233 @@
+#include "tutti/costs/coverage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "tutti/graph/kind/kind.h"
+
+namespace tutti {
+namespace {
+
+constexpr size_t kMostEdits = 2;
+
+// Levenshtein's distance.
+size_t edits_between(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string without_digits(std::string_view name) {
+  std::string rest(name);
+  std::erase_if(rest, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return rest;
+}
+
+// Something of the shorter name must be left, or "a" would be a slip for "b".
+bool looks_like(std::string_view written, std::string_view meant) {
+  if (written == meant || without_digits(written) == without_digits(meant)) return false;
+  const size_t edits = edits_between(written, meant);
+  return edits <= kMostEdits && edits < std::min(written.size(), meant.size());
+}
+
+bool is_known_kind(std::string_view name) {
+  const auto kinds = known_kinds();
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](const OpKind& kind) { return kind.name == name; });
+}
+
+// What a row of any sort is about.
+struct RowNames {
+  std::string_view what;  // the key of its list
+  std::string_view kind;  // of op
+  std::string_view device_kind;
+  bool measured = false;  // a program wrote it, for whatever ops there were
+  int line = 0;
+};
+
+std::vector<RowNames> rows_by_kind(const CostSpec& spec) {
+  std::vector<RowNames> rows;
+  for (const CostSpec::RunTime& row : spec.run_times) {
+    rows.push_back({"run_time", row.kind, row.device_kind, !row.points.empty(), row.line});
+  }
+  for (const CostSpec::Efficiency& row : spec.efficiencies) {
+    rows.push_back({"efficiency", row.kind, row.device_kind, false, row.line});
+  }
+  return rows;
+}
+
+class NameCheck {
+ public:
+  NameCheck(const Graph& graph, const Machine& machine, const CostSpec& spec,
+            const std::string& file)
+      : graph_(graph), spec_(spec), file_(file), rows_(rows_by_kind(spec)) {
+    for (const DeviceId id : machine.devices()) {
+      const std::string& kind = machine.device(id).kind;
+      if (std::find(device_kinds_.begin(), device_kinds_.end(), kind) == device_kinds_.end()) {
+        device_kinds_.push_back(kind);
+      }
+    }
+  }
+
+  Result<void> run() const {
+    if (const auto slip = find_op_time_slip()) return *slip;
+    for (size_t i = 0; i < graph_.op_kinds().size(); ++i) {
+      for (const std::string& device_kind : device_kinds_) {
+        const std::string& kind = graph_.op_kinds()[i];
+        if (has_row(kind, device_kind)) continue;
+        const auto slip = find_slip(kind, device_kind);
+        if (slip && !is_all_given(i, device_kind)) return *slip;
+      }
+    }
+    return {};
+  }
+
+ private:
+  bool has_op_kind(std::string_view kind) const {
+    const auto& kinds = graph_.op_kinds();
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
+  bool has_device_kind(std::string_view kind) const {
+    return kind.empty() ||
+           std::find(device_kinds_.begin(), device_kinds_.end(), kind) != device_kinds_.end();
+  }
+
+  bool has_row(std::string_view kind, std::string_view device_kind) const {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const RowNames& row) {
+      return row.what == "run_time" && row.kind == kind &&
+             (row.device_kind.empty() || row.device_kind == device_kind);
+    });
+  }
+
+  bool is_all_given(size_t kind, const std::string& device_kind) const {
+    if (spec_.ignore_given_times || !graph_.has_given_run_times()) return false;
+    for (const OpId op : graph_.ops()) {
+      if (static_cast<size_t>(graph_.op_kind(op).index) != kind) continue;
+      if (!graph_.given_run_time(op, device_kind)) return false;
+    }
+    return true;
+  }
+
+  // A row for that pair, but for one name that nothing here has.
+  std::optional<Error> find_slip(const std::string& kind, const std::string& device_kind) const {
+    for (const RowNames& row : rows_) {
+      if (row.kind == kind && !has_device_kind(row.device_kind) &&
+          looks_like(row.device_kind, device_kind)) {
+        return slip(row, "device_kind", row.device_kind, device_kind, "the machine has no device");
+      }
+      const bool fits = row.device_kind.empty() || row.device_kind == device_kind;
+      if (fits && !row.measured && !has_op_kind(row.kind) && looks_like(row.kind, kind) &&
+          !(is_known_kind(row.kind) && is_known_kind(kind))) {
+        return slip(row, "kind", row.kind, kind, "the graph has no op");
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Rows for single ops: their device kinds alone. The graph may be a part of what was measured.
+  std::optional<Error> find_op_time_slip() const {
+    std::set<std::string_view> seen;
+    for (const CostSpec::OpTime& row : spec_.op_times) {
+      if (has_device_kind(row.device_kind)) seen.insert(row.device_kind);
+    }
+    for (const CostSpec::OpTime& row : spec_.op_times) {
+      if (has_device_kind(row.device_kind)) continue;
+      for (const std::string& device_kind : device_kinds_) {
+        if (seen.contains(device_kind) || !looks_like(row.device_kind, device_kind)) continue;
+        return slip({"op_time", row.op, row.device_kind, false, row.line}, "device_kind",
+                    row.device_kind, device_kind, "the machine has no device");
+      }
+    }
+    return std::nullopt;
+  }
+
+  Error slip(const RowNames& row, const char* key, std::string_view written, std::string_view meant,
+             const char* nothing) const {
+    return invalid_input(
+        fmt::format("{}:{}: {} says {} = \"{}\", but {} of that kind; did you mean \"{}\"?", file_,
+                    row.line, row.what, key, written, nothing, meant));
+  }
+
+  const Graph& graph_;
+  const CostSpec& spec_;
+  const std::string& file_;
+  const std::vector<RowNames> rows_;
+  std::vector<std::string> device_kinds_;
+};
+
+}  // namespace
+
+std::vector<CoverageGap> coverage_gaps(const Costs& costs) {
+  const Graph& graph = costs.graph();
+  const Machine& machine = costs.machine();
+  std::vector<DeviceId> examples(static_cast<size_t>(costs.device_class_count()));
+  for (const DeviceId device : machine.devices()) {
+    examples[static_cast<size_t>(costs.device_class(device))] = device;
+  }
+  // By op kind, which classes of devices some op of it cannot run on.
+  std::vector<std::vector<bool>> lacking(graph.op_kinds().size(),
+                                         std::vector<bool>(examples.size()));
+  for (const OpId op : graph.ops()) {
+    std::vector<bool>& row = lacking[static_cast<size_t>(graph.op_kind(op).index)];
+    for (size_t i = 0; i < examples.size(); ++i) {
+      if (!costs.can_run(op, examples[i])) row[i] = true;
+    }
+  }
+  std::vector<CoverageGap> gaps;
+  std::map<std::vector<std::string>, size_t> by_device_kinds;
+  for (size_t kind = 0; kind < lacking.size(); ++kind) {
+    std::vector<std::string> device_kinds;
+    for (size_t i = 0; i < examples.size(); ++i) {
+      const std::string& name = machine.device(examples[i]).kind;
+      const bool named =
+          std::find(device_kinds.begin(), device_kinds.end(), name) != device_kinds.end();
+      if (lacking[kind][i] && !named) device_kinds.push_back(name);
+    }
+    if (device_kinds.empty()) continue;
+    const auto [known, is_new] = by_device_kinds.try_emplace(device_kinds, gaps.size());
+    if (is_new) gaps.push_back({.op_kinds = {}, .device_kinds = device_kinds});
+    gaps[known->second].op_kinds.push_back(graph.op_kinds()[kind]);
+  }
+  return gaps;
+}
+
+std::string first_names(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 8;
+  const auto count = static_cast<std::ptrdiff_t>(std::min(names.size(), kMost));
+  std::string text = fmt::format("'{}'", fmt::join(names.begin(), names.begin() + count, "', '"));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+std::string to_text(const std::vector<CoverageGap>& gaps) {
+  std::string text;
+  for (const CoverageGap& gap : gaps) {
+    text += fmt::format("{}{} {} on {}", text.empty() ? "" : "; ",
+                        gap.op_kinds.size() == 1 ? "kind" : "kinds", first_names(gap.op_kinds),
+                        first_names(gap.device_kinds));
+  }
+  return text;
+}
+
+Result<void> check_names(const Graph& graph, const Machine& machine, const CostSpec& spec,
+                         const std::string& file) {
+  return NameCheck(graph, machine, spec, file).run();
+}
+
+}  // namespace tutti
