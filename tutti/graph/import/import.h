@@ -21,7 +21,7 @@ namespace tutti {
 struct ImportOptions {
   // WfFormat only: state each run time as on the fastest machine of the file, by clock speed.
   bool scale_by_machine_speed = false;
-  // ONNX only: the sizes of open dimensions, by name.
+  // ONNX only: the sizes of open dimensions and the rounds of loops, by name.
   std::vector<std::pair<std::string, int64_t>> dims{};
   // ONNX only: into how many blocks of columns large products with weights are split.
   int shards = 1;

@@ -1,7 +1,11 @@
 #include "tutti/graph/import/hlo/flat.h"
 
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
 #include <utility>
+
+#include "tutti/base/fingerprint.h"
 
 namespace tutti {
 namespace {
@@ -12,6 +16,10 @@ constexpr int kDeepestCall = 64;
 
 int64_t leaves_of(const HloType& type) {
   return static_cast<int64_t>(type.leaves.size());
+}
+
+bool is_scalar(const HloType& type) {
+  return type.leaves.size() == 1 && type.leaves[0].dims.empty();
 }
 
 bool is_call(const HloInstruction& instruction) {
@@ -152,8 +160,53 @@ class Flattener {
                        [&](int32_t value) { return maker(value).constant; });
   }
 
+  // Whether two nodes that read the same make the same.
+  bool is_expression(const HloNode& node) const {
+    const std::string_view opcode = node.opcode;
+    // Texts leave out what large constants hold.
+    if (opcode == "constant" && !is_scalar(node.instruction->type)) return false;
+    return !node.parameter && !node.instruction->side_effect && node.runs_after.empty() &&
+           node.instruction->runs.empty() && !opcode.starts_with("rng") &&
+           !opcode.starts_with("all-") && !opcode.starts_with("collective-") &&
+           !opcode.ends_with("-start") && !opcode.ends_with("-done") && opcode != "custom-call" &&
+           opcode != "reduce-scatter" && opcode != "after-all";
+  }
+
+  static uint64_t digest(const HloNode& node) {
+    Fingerprint print;
+    print.add(node.opcode);
+    print.add(node.instruction->details);
+    for (const int32_t value : node.operands) print.add(value);
+    return print.value();
+  }
+
+  bool same(const HloNode& a, const HloNode& b, const std::vector<HloType::Array>& types) const {
+    if (a.opcode != b.opcode || a.operands != b.operands || a.seen != b.seen ||
+        a.instruction->details != b.instruction->details ||
+        static_cast<size_t>(a.value_count) != types.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < types.size(); ++i) {
+      const HloType::Array& made = type(a.first_value + static_cast<int32_t>(i));
+      if (made.dtype != types[i].dtype || made.dims != types[i].dims ||
+          made.bytes != types[i].bytes) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   Values add_node(HloNode node, const std::vector<HloType::Array>& types) {
     const auto number = static_cast<int32_t>(flat_.nodes.size());
+    if (simplify_ && is_expression(node)) {
+      const auto [known, is_new] = expressions_.emplace(digest(node), number);
+      const HloNode* earlier = is_new ? nullptr : &flat_.nodes[known->second];
+      if (earlier != nullptr && same(*earlier, node, types)) {
+        Values values(static_cast<size_t>(earlier->value_count));
+        std::iota(values.begin(), values.end(), earlier->first_value);
+        return values;
+      }
+    }
     node.first_value = static_cast<int32_t>(flat_.values.size());
     node.value_count = static_cast<int32_t>(types.size());
     Values made;
@@ -235,6 +288,7 @@ class Flattener {
   const HloModule& module_;
   bool simplify_;
   bool inline_calls_;
+  std::unordered_map<uint64_t, int32_t> expressions_;  // nodes by their digest
   HloFlat flat_;
 };
 

@@ -59,8 +59,8 @@ HloFlat flatten_hlo(const HloModule& module, int32_t computation);
 
 // As XLA's passes before fusion leave it: calls are inlined ("call/inner") if asked for, batch
 // norms expanded to a reduction and an element-wise part, views (reshapes, bitcasts, broadcasts and
-// transposes that move nothing) passed over, arithmetic on constants folded, and what no result
-// needs left out. Parameters stay even if nothing reads them.
+// transposes that move nothing) passed over, equal expressions merged, arithmetic on constants
+// folded, and what no result needs left out. Parameters stay even if nothing reads them.
 HloFlat simplify_hlo(const HloModule& module, int32_t computation, bool inline_calls);
 
 }  // namespace tutti

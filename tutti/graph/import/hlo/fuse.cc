@@ -94,7 +94,8 @@ class Finish {
         if (read_[value] || root == group.root) group.makes.push_back(value);
       }
     }
-    group.kind = group.nodes.size() > 1 ? "fusion" : flat_.nodes[group.root].instruction->opcode;
+    group.kind = flat_.nodes[group.root].instruction->opcode;
+    if (group.nodes.size() > 1) group.kind = "fusion";
     for (const int32_t node : group.nodes) {
       if (kernel.library) {
         const std::string_view opcode = flat_.nodes[node].opcode;

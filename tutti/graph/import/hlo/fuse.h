@@ -15,7 +15,7 @@
 //   ReLU that alone read the product are part of the call, as are transposes of a dot's operands.
 //
 // What XLA has and this does not: horizontal fusion of unrelated kernels, Triton's fusions of a
-// product with what surrounds it, merging of equal expressions, copies that layouts ask for.
+// product with what surrounds it, copies that layouts ask for.
 
 #ifndef TUTTI_GRAPH_IMPORT_HLO_FUSE_H_
 #define TUTTI_GRAPH_IMPORT_HLO_FUSE_H_

@@ -134,10 +134,16 @@ class KernelMaker {
         kernel.by_rows = true;
       }
     }
-    kernel.pointwise = kernel.pointwise && hlo_is_elementwise(node.opcode) &&
-                       elements(node.first_value) == kernel.elements;
+    kernel.pointwise =
+        kernel.pointwise && is_pointwise(node) && elements(node.first_value) == kernel.elements;
     read_operands(number, k);
     ++nodes_;
+  }
+
+  bool is_pointwise(const HloNode& node) const {
+    if (hlo_is_elementwise(node.opcode)) return true;
+    return std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](int32_t value) { return is_scalar_constant(value); });
   }
 
   void read_operands(int32_t number, int32_t k) {
@@ -202,18 +208,32 @@ class KernelMaker {
     return shares_source(kernel, node) && hlo_stays_in_rows(flat_, uses_, number);
   }
 
-  // Whether both read one array, the reduction perhaps some element-wise steps later.
+  // Whether both begin with one array, some element-wise steps before.
   bool shares_source(const HloKernel& kernel, const HloNode& node) const {
-    std::vector<int32_t> values{node.operands[0]};
+    std::vector<int32_t> read(kernel.reads.begin(), kernel.reads.end());
+    std::sort(read.begin(), read.end());
+    const std::vector<int32_t> ours = with_sources(std::move(read));
+    const std::vector<int32_t> its = with_sources({node.operands[0]});
+    return std::any_of(its.begin(), its.end(), [&](int32_t value) {
+      return std::binary_search(ours.begin(), ours.end(), value);
+    });
+  }
+
+  // Values, and what they are made of element by element; ascending. A search of limited length.
+  std::vector<int32_t> with_sources(std::vector<int32_t> values) const {
+    std::unordered_set<int32_t> known(values.begin(), values.end());
     for (size_t i = 0; i < values.size() && i < kMostSteps; ++i) {
-      if (kernel.reads.contains(values[i])) return true;
       const HloNode& made_by = maker(values[i]);
       if (!hlo_is_elementwise(made_by.opcode)) continue;
       for (const int32_t value : made_by.operands) {
-        if (!is_scalar_constant(value)) values.push_back(value);
+        if (!is_scalar_constant(value) && elements(value) == elements(values[i]) &&
+            known.insert(value).second) {
+          values.push_back(value);
+        }
       }
     }
-    return false;
+    std::sort(values.begin(), values.end());
+    return values;
   }
 
   // Bytes that all kernels would read in its place, against those of computing it once: its own

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tutti/base/fingerprint.h"
 #include "tutti/graph/import/hlo/flops.h"
 #include "tutti/graph/import/hlo/scan.h"
 #include "tutti/graph/import/text.h"
@@ -128,7 +129,7 @@ class ModuleReader {
       return invalid_input(fmt::format("'{}' stands twice", shown(parts->name)));
     }
     if (parts->opcode == "constant" && parts->operands.size() == 1 &&
-        parts->type.leaves.front().dims.empty()) {
+        parts->type.leaves.size() == 1 && parts->type.leaves[0].dims.empty()) {
       const auto numbers = hlo_numbers(parts->operands[0]);
       if (numbers.size() == 1) constants_.emplace(number, numbers[0]);
     }
@@ -164,6 +165,16 @@ class ModuleReader {
   // What decides later how it is fused.
   Result<void> note_attributes(const HloParts& parts, HloInstruction& instruction) {
     if (parts.opcode == "fusion") module_.compiled = true;
+    Fingerprint details;
+    for (const auto& [key, value] : parts.attributes) {
+      if (key == "metadata") continue;
+      details.add(key);
+      details.add(value);
+    }
+    if (parts.opcode == "constant") {
+      for (const std::string_view literal : parts.operands) details.add(literal);
+    }
+    instruction.details = details.value();
     instruction.dimensions = hlo_numbers(parts.attribute("dimensions"));
     instruction.side_effect = parts.opcode == "infeed" || parts.opcode == "outfeed" ||
                               parts.opcode == "send" || parts.opcode == "recv" ||

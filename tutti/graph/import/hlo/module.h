@@ -44,6 +44,7 @@ struct HloInstruction {
   std::vector<int64_t> dimensions{};  // that it reduces, broadcasts or transposes
   int32_t feature_axis = -1;          // of what a dot or convolution makes: the axis of a bias
   bool zero = false;                  // a constant of zeros
+  uint64_t details = 0;               // a digest of all attributes but the metadata
   bool side_effect = false;           // must stay even if its results are not read
   // The computations that are run by it as they are: of a call, its one; of a while, condition and
   // body; of a conditional, its branches. What a reduction or a fusion applies is not among them.

@@ -8,7 +8,7 @@ namespace tutti {
 namespace {
 
 constexpr double kLongestRow = 1 << 20;  // elements: what a Triton block can hold
-constexpr size_t kMostUses = 64;        // of the search; longer paths count as leaving the rows
+constexpr size_t kMostUses = 64;         // of the search; longer paths count as leaving the rows
 
 std::vector<int64_t> without_ones(const std::vector<int64_t>& dims) {
   std::vector<int64_t> kept;
