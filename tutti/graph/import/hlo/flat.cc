@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-constexpr int64_t kMostInlined = int64_t{1} << 23;  // nodes and edges
+constexpr int64_t kMostInlined = int64_t{1} << 20;  // nodes and edges
 constexpr int64_t kMostText = int64_t{1} << 28;     // bytes of names
 constexpr int kDeepestCall = 64;
 

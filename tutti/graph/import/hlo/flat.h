@@ -43,9 +43,9 @@ struct HloFlat {
 class HloExpansion {
  public:
   explicit HloExpansion(const HloModule& module);
-  // In nodes and edges, at most 2^24.
+  // In nodes and edges, at most 2^21.
   int64_t size(int32_t computation) const { return size_[computation]; }
-  // Whether that is at most 2^23, with names of at most 2^28 bytes and calls at most 64 deep.
+  // Whether that is at most 2^20, with names of at most 2^28 bytes and calls at most 64 deep.
   bool fits(int32_t computation) const;
 
  private:

@@ -35,7 +35,7 @@ Launches count_hlo_launches(const HloModule& module, const HloExpansion& expansi
   std::vector<bool> reached(module.computations.size(), false);
   std::vector<Own> own(module.computations.size());
   // Inlined bodies of all loops together: a short text can call a large one from very many.
-  int64_t budget = int64_t{1} << 24;
+  int64_t budget = int64_t{1} << 21;
   reached[module.entry] = true;
   for (int32_t i = module.entry; i >= 0; --i) {
     if (!reached[i]) continue;
