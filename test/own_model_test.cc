@@ -79,6 +79,64 @@ TEST_F(OwnModel, RefusesDimensionsThatMeanNothing) {
   expect_one_sentence(run({"graph", "info", graph, "--dim", "batch=-1"}), "such as batch=8, not");
 }
 
+TEST_F(OwnModel, FusesHloUnlessToldNotTo) {
+  const std::string hlo = write("m.hlo", R"(HloModule m
+ENTRY main {
+  x = f32[64]{0} parameter(0)
+  a = f32[64]{0} exponential(x)
+  ROOT b = f32[64]{0} negate(a)
+}
+)");
+  const auto ops = [&](std::vector<std::string> words) {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    std::smatch found;
+    if (!std::regex_search(ran.out, found, std::regex("\"ops\": *([0-9]+)"))) return -1;
+    return std::stoi(found[1]);
+  };
+  EXPECT_EQ(ops({"graph", "info", hlo, "--json"}), 1);
+  EXPECT_EQ(ops({"graph", "info", hlo, "--no-fuse", "--json"}), 2);
+  EXPECT_EQ(run({"plan", hlo, "--no-fuse", "--policy", "heft"}).exit_code, 0);
+  expect_one_sentence(run({"plan", write("graph.json", kGraph), "--no-fuse"}),
+                      "--no-fuse is for HLO text");
+}
+
+// One model as two frameworks wrote it. Without fusion, every instruction of the HLO text cost a
+// launch, which eight devices could share: 10.61 ms became 3.94.
+TEST_F(OwnModel, GainsTheSameAsHloAndAsOnnx) {
+  TUTTI_NEEDS_SHARED_DATA("xla_hlo");
+  TUTTI_NEEDS_SHARED_DATA("onnx_light");
+  if (!can_read_onnx()) GTEST_SKIP() << "this build reads no ONNX";
+  const auto gain_percent = [&](const std::string& file) {
+    const Ran ran =
+        run({"plan", shared_data(file), "-m", "v100-8-nvlink", "--evaluations", "2000"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const std::string number = "([0-9.]+) ms";
+    std::smatch found;
+    if (!std::regex_search(
+            ran.out, found,
+            std::regex("makespan " + number + "[^\n]*best single device takes " + number))) {
+      ADD_FAILURE() << ran.out;
+      return 1e9;
+    }
+    return 100 * (1 - std::stod(found[1]) / std::stod(found[2]));
+  };
+  const double hlo = gain_percent("xla_hlo/resnet50_keras_jax_f32.hlo");
+  const double onnx = gain_percent("onnx_light/light_resnet50.onnx");
+  EXPECT_NEAR(hlo, onnx, 5);
+}
+
+TEST_F(OwnModel, SaysThatImportedKindsHaveNoCode) {
+  if (!can_read_onnx()) GTEST_SKIP() << "this build reads no ONNX";
+  const std::string model = TUTTI_SOURCE_DIR "/test/corpus/onnx/good_network.onnx";
+  const Ran ran = run({"run", model});
+  expect_one_sentence(ran,
+                      "there is no code here for ops of kind 'Conv', 'Relu', 'Reshape', 'Gemm' "
+                      "and 1 more");
+  EXPECT_NE(ran.err.find("plan, simulate, compare and export work"), std::string::npos);
+  EXPECT_NE(ran.err.find("docs/python.md"), std::string::npos);
+}
+
 // A trace in the form that ONNX Runtime writes, of a graph that is shared: two runs of each op, the
 // second a tenth longer, among fences and session events. Every fiftieth op is left out, as fused
 // ops are, and some kernels belong to no op.

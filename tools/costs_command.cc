@@ -8,12 +8,12 @@
 
 #include "tools/commands.h"
 #include "tools/costs_demands.h"
+#include "tools/import_flags.h"
 #include "tools/inputs.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/costs/file.h"
 #include "tutti/costs/profile.h"
-#include "tutti/graph/import/import.h"
 #include "tutti/graph/import/text.h"
 
 namespace tutti {
@@ -22,8 +22,7 @@ namespace {
 struct CostsArguments {
   std::string profile;
   std::string graph;
-  std::vector<std::string> dims;
-  int shards = 1;
+  ImportFlags import_flags;
   std::string base;
   std::string output = "-";
   std::string device_kind = "cpu";
@@ -81,17 +80,8 @@ int run_import(const CostsArguments& arguments) {
   if (arguments.json && arguments.output == "-") {
     return report(invalid_input("--json prints what was matched; name a file for the costs by -o"));
   }
-  Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(arguments.dims);
-  if (!sizes) return report(sizes.error());
-  const Result<Imported> imported =
-      load_graph(arguments.graph, {.dims = std::move(*sizes), .shards = arguments.shards});
+  const Result<Imported> imported = arguments.import_flags.load(arguments.graph);
   if (!imported) return report(imported.error());
-  for (const std::string& warning : imported->warnings) {
-    fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.graph, warning);
-  }
-  const Result<void> meant =
-      require_onnx(arguments.dims, arguments.shards, arguments.graph, imported->format);
-  if (!meant) return report(meant.error());
   Result<CostSpec> spec = load_costs(arguments.base);
   if (!spec) return report(spec.error());
   Result<Source> source = Source::open(arguments.profile);
@@ -129,7 +119,7 @@ void add_costs_command(CLI::App& app, int& exit_code) {
                    "name and time_us; - is standard input")
       ->required();
   import->add_option("-g,--graph", arguments->graph, "Graph whose ops were measured")->required();
-  add_onnx_flags(*import, arguments->dims, arguments->shards);
+  arguments->import_flags.add_to(*import);
   import->add_option("--costs", arguments->base, "Costs file to add the times to");
   import
       ->add_option("--device-kind", arguments->device_kind,

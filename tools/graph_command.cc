@@ -7,6 +7,7 @@
 
 #include "tools/commands.h"
 #include "tools/graph_make.h"
+#include "tools/import_flags.h"
 #include "tools/inputs.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
@@ -22,8 +23,7 @@ struct GraphArguments {
   std::string output = "-";
   bool json = false;
   bool scale_by_machine_speed = false;
-  std::vector<std::string> dims;
-  int shards = 1;
+  ImportFlags import_flags;
   ShakeSpec shake;
 };
 
@@ -59,6 +59,13 @@ void print_info_json(const Imported& imported, const Summary& summary) {
   json.field("given_transfers", graph.has_given_transfers());
   json.key("measured_makespan_ns");
   imported.measured_makespan ? json.value(*imported.measured_makespan) : json.null();
+  json.key("launches");
+  if (imported.launches) {
+    json.open_object().field("instructions", imported.launches->instructions);
+    json.field("bytes", imported.launches->bytes).close_object();
+  } else {
+    json.null();
+  }
   json.key("kinds").open_list();
   for (const std::string& kind : graph.op_kinds()) json.value(kind);
   json.close_list().close_object();
@@ -81,6 +88,11 @@ void print_info(const Imported& imported, const Summary& summary) {
   if (imported.measured_makespan) {
     fmt::print("  measured     makespan {}\n", to_text(*imported.measured_makespan));
   }
+  if (imported.launches) {
+    fmt::print("  launches     {:.0f}, which move {} (bodies of loops once)\n",
+               imported.launches->instructions,
+               bytes_to_text(static_cast<int64_t>(imported.launches->bytes)));
+  }
   constexpr size_t kMostKinds = 12;
   std::vector<std::string> kinds = graph.op_kinds();
   if (kinds.size() > kMostKinds) {
@@ -91,20 +103,7 @@ void print_info(const Imported& imported, const Summary& summary) {
 }
 
 Result<Imported> load(const GraphArguments& arguments) {
-  Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(arguments.dims);
-  if (!sizes) return sizes.error();
-  Result<Imported> imported =
-      load_graph(arguments.path, {.scale_by_machine_speed = arguments.scale_by_machine_speed,
-                                  .dims = std::move(*sizes),
-                                  .shards = arguments.shards});
-  if (!imported) return imported;
-  const Result<void> meant =
-      require_onnx(arguments.dims, arguments.shards, arguments.path, imported->format);
-  if (!meant) return meant.error();
-  for (const std::string& warning : imported->warnings) {
-    fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.path, warning);
-  }
-  return imported;
+  return arguments.import_flags.load(arguments.path, arguments.scale_by_machine_speed);
 }
 
 int run_info(const GraphArguments& arguments) {
@@ -125,7 +124,7 @@ void add_info(CLI::App& command, const std::shared_ptr<GraphArguments>& argument
   CLI::App* info = command.add_subcommand("info", "Say what a graph file holds");
   info->footer("Example: tutti graph info model.json");
   info->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
-  add_onnx_flags(*info, arguments->dims, arguments->shards);
+  arguments->import_flags.add_to(*info);
   info->add_flag("--json", arguments->json, "Print the facts as JSON");
   accept_seed(*info);
   info->callback([arguments, &exit_code] { exit_code = run_info(*arguments); });
@@ -139,7 +138,7 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
   convert->add_option("graph", arguments->path, "Graph file, in any format tutti reads")
       ->required();
   convert->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
-  add_onnx_flags(*convert, arguments->dims, arguments->shards);
+  arguments->import_flags.add_to(*convert);
   convert->add_flag("--scale-by-machine-speed", arguments->scale_by_machine_speed,
                     "WfFormat: scale run times by the clock speed of the machine they ran on");
   convert->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");
@@ -161,7 +160,7 @@ void add_shake(CLI::App& command, const std::shared_ptr<GraphArguments>& argumen
       "shake", "The same graph with its ops in another order and its costs a little different");
   shake->footer("Example: tutti graph shake graph.json --seed 7 --spread 0.05 -o other.json");
   shake->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
-  add_onnx_flags(*shake, arguments->dims, arguments->shards);
+  arguments->import_flags.add_to(*shake);
   shake->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
   shake->add_option("--spread", arguments->shake.spread, "Most that a number changes, as a share")
       ->capture_default_str();

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <set>
 
 #include "tools/recorded_machine.h"
@@ -41,7 +40,7 @@ void ProblemInputs::add_rest_to(CLI::App& command) {
   command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");
   command.add_option("--constraints", constraints,
                      "Constraints file: memory, colocation, pins, forbidden pairs");
-  add_onnx_flags(command, dims, shards);
+  import_flags.add_to(command);
   command.add_flag("--scale-by-machine-speed", scale_by_machine_speed,
                    "WfFormat: scale run times by the clock speed of the machine they ran on");
   command.add_flag("--as-recorded", as_recorded,
@@ -167,20 +166,8 @@ Result<LoadedProblem> ProblemInputs::open_and_load(std::optional<Machine> given)
 Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
                                                std::optional<Machine> given) const {
   LoadedProblem loaded;
-  Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(dims);
-  if (!sizes) return sizes.error();
-  Result<Imported> imported =
-      load_graph(graph_source, {.scale_by_machine_speed = scale_by_machine_speed,
-                                .dims = std::move(*sizes),
-                                .shards = shards});
+  Result<Imported> imported = import_flags.load(graph_source, scale_by_machine_speed);
   if (!imported) return imported.error();
-  if (quiet) imported->warnings.clear();
-  for (const std::string& warning : imported->warnings) {
-    fmt::print(stderr, "tutti: warning: {}: {}\n", graph, warning);
-  }
-  if (const auto meant = require_onnx(dims, shards, graph, imported->format); !meant) {
-    return meant.error();
-  }
   if ((scale_by_machine_speed || as_recorded) && imported->format != "wfformat") {
     return invalid_input(fmt::format(
         "{}: --scale-by-machine-speed and --as-recorded are for WfFormat files, and this is {}",
@@ -213,7 +200,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
   if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
   loaded.costs = std::make_unique<Costs>(std::move(*built));
-  if (!quiet) {
+  if (!import_flags.quiet) {
     warn_about_costs(loaded.imported->graph, spec, graph, costs);
     warn_about_units(spec, *loaded.machine, costs);
     warn_about_coverage(*loaded.costs, graph);
@@ -236,44 +223,6 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   }
   loaded.problem = std::make_unique<Problem>(std::move(*problem));
   return loaded;
-}
-
-void add_onnx_flags(CLI::App& command, std::vector<std::string>& dims, int& shards) {
-  command
-      .add_option("--dim", dims,
-                  "ONNX: the size of an open dimension, such as batch=8; once for each")
-      ->allow_extra_args(false);  // or it would take the graph's name for another
-  command
-      .add_option("--shard", shards,
-                  "ONNX: split large products with weights into that many blocks of columns")
-      ->check(CLI::Range(1, 4096));
-}
-
-Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
-    const std::vector<std::string>& dims) {
-  std::vector<std::pair<std::string, int64_t>> sizes;
-  for (const std::string& dim : dims) {
-    const size_t equals = dim.rfind('=');
-    int64_t size = -1;
-    if (equals != std::string::npos && equals > 0) {
-      const char* end = dim.data() + dim.size();
-      const auto [rest, code] = std::from_chars(dim.data() + equals + 1, end, size);
-      if (code != std::errc{} || rest != end) size = -1;
-    }
-    if (size < 0 || size > std::numeric_limits<int32_t>::max()) {
-      return invalid_input(fmt::format(
-          "--dim takes a name and a size up to 2^31 - 1, such as batch=8, not '{}'", dim));
-    }
-    sizes.emplace_back(dim.substr(0, equals), size);
-  }
-  return sizes;
-}
-
-Result<void> require_onnx(const std::vector<std::string>& dims, int shards, const std::string& path,
-                          const std::string& format) {
-  if ((dims.empty() && shards == 1) || format == "onnx") return {};
-  return invalid_input(fmt::format("{}: {} is for ONNX models, and this is {}; leave it out", path,
-                                   dims.empty() ? "--shard" : "--dim", format));
 }
 
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/import_flags.h"
 #include "tutti/base/result.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/plan/plan.h"
@@ -37,13 +38,11 @@ struct ProblemInputs {
   std::string machine = "this-host";
   std::string costs;
   std::string constraints;
-  std::optional<double> noise;    // none: as the costs file says
-  std::vector<std::string> dims;  // "name=size"
-  int shards = 1;
+  std::optional<double> noise;  // none: as the costs file says
+  ImportFlags import_flags;
   bool scale_by_machine_speed = false;
   bool values_are_files = false;  // which take no memory of devices; limits must be asked for
   bool as_recorded = false;       // pin every op to the host that the file says it ran on
-  bool quiet = false;             // no warnings: the files were read before
 
   void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
   // --noise, for commands in which durations are drawn.
@@ -61,15 +60,6 @@ struct ProblemInputs {
   Result<LoadedProblem> open_and_load(std::optional<Machine> given) const;
   Result<LoadedProblem> load_with(Source& graph_source, std::optional<Machine> given) const;
 };
-
-// --dim and --shard, for commands that read graphs; and what was given for --dim, as load_graph
-// takes it. Fails on what is not "name=size".
-void add_onnx_flags(CLI::App& command, std::vector<std::string>& dims, int& shards);
-Result<std::vector<std::pair<std::string, int64_t>>> parse_dims(
-    const std::vector<std::string>& dims);
-// Fails if they were given for a graph that is no ONNX model.
-Result<void> require_onnx(const std::vector<std::string>& dims, int shards, const std::string& path,
-                          const std::string& format);
 
 // A costs file; without a name, costs that say nothing. Fails as Source::open and read_costs do.
 Result<CostSpec> load_costs(const std::string& path);

@@ -2,8 +2,11 @@
 // --runtime starpu it is tutti-starpu that does so (tools/starpu/run.cc).
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tools/beside.h"
 #include "tools/commands.h"
@@ -11,6 +14,7 @@
 #include "tools/run_report.h"
 #include "tools/trace_output.h"
 #include "tutti/base/output.h"
+#include "tutti/graph/import/text.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/sim/sim.h"
@@ -76,6 +80,25 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
   return runs;
 }
 
+// Kinds of imported formats have no kernels. On which devices the others have some is the runtime's
+// to say.
+Result<void> check_kinds(const Graph& graph, const OpTable& table, const std::string& path) {
+  constexpr size_t kMostNames = 4;
+  std::vector<std::string> without;
+  size_t more = 0;
+  for (const std::string& kind : graph.op_kinds()) {
+    if (table.find(kind, "cpu") != nullptr || table.find(kind, "gpu") != nullptr) continue;
+    without.size() < kMostNames ? without.push_back(fmt::format("'{}'", shown(kind)))
+                                : static_cast<void>(++more);
+  }
+  if (without.empty()) return {};
+  return invalid_input(fmt::format(
+      "{}: there is no code here for ops of kind {}{}; tutti run executes tutti's own kinds (tutti "
+      "graph make) and commands; plan, simulate, compare and export work with this graph, and "
+      "docs/python.md says how a PyTorch model is run",
+      path, fmt::join(without, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   if (const Result<void> good = arguments.check(); !good) return report(good.error());
   if (arguments.runtime == "starpu") return report(go_on_with_starpu());
@@ -96,11 +119,14 @@ int run_run(const RunArguments& arguments, const CommandFlags& commands) {
     return run_commands(commands, arguments.inputs, problem, arguments.source, arguments.common,
                         arguments.trace);
   }
+  const OpTable table = OpTable::standard();
+  if (const auto known = check_kinds(problem.graph, table, read.graph); !known) {
+    return report(known.error());
+  }
   if (const Result<void> known = check_dtypes(problem.graph); !known) {
     return report(invalid_input(arguments.inputs.graph + ": " + known.error().message));
   }
-  Result<std::unique_ptr<LocalRuntime>> runtime =
-      LocalRuntime::open(problem.machine, OpTable::standard());
+  Result<std::unique_ptr<LocalRuntime>> runtime = LocalRuntime::open(problem.machine, table);
   if (!runtime) return report(runtime.error());
   if (const std::string note = (*runtime)->note(); !note.empty()) {
     fmt::print(stderr, "tutti: {}\n", note);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/import_flags.h"
 #include "tools/inputs.h"
 #include "tools/server_options.h"
 #include "tutti/base/json_writer.h"
@@ -19,8 +20,7 @@ namespace {
 struct SubmitArguments {
   std::string graph;
   std::string make;
-  std::vector<std::string> dims;
-  int shards = 1;
+  ImportFlags import_flags;
   std::string id;
   int32_t priority = 0;
   bool wait = false;
@@ -54,17 +54,8 @@ Result<std::string> content_of(const SubmitArguments& arguments) {
     json.open_object().field("make", arguments.make).close_object();
     return json.text();
   }
-  Result<std::vector<std::pair<std::string, int64_t>>> sizes = parse_dims(arguments.dims);
-  if (!sizes) return sizes.error();
-  const Result<Imported> imported =
-      load_graph(arguments.graph, {.dims = std::move(*sizes), .shards = arguments.shards});
+  const Result<Imported> imported = arguments.import_flags.load(arguments.graph);
   if (!imported) return imported.error();
-  for (const std::string& warning : imported->warnings) {
-    fmt::print(stderr, "tutti: warning: {}: {}\n", arguments.graph, warning);
-  }
-  const auto meant =
-      require_onnx(arguments.dims, arguments.shards, arguments.graph, imported->format);
-  if (!meant) return meant.error();
   return as_own_format(imported->graph);
 }
 
@@ -104,7 +95,7 @@ void add_submit_command(CLI::App& app, int& exit_code) {
                       "Graph file, in any format tutti reads; - is standard input");
   command->add_option("--make", arguments->make,
                       "Instead of a file: words of tutti graph make, for the server to make it");
-  add_onnx_flags(*command, arguments->dims, arguments->shards);
+  arguments->import_flags.add_to(*command);
   command->add_option("--id", arguments->id,
                       "A name of your own: submitting the same again gives the same job");
   command->add_option("--priority", arguments->priority, "The greatest goes first")

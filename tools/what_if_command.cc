@@ -180,7 +180,7 @@ int run_what_if(const WhatIfArguments& arguments) {
   Result<Machine> machine = changed_machine(arguments, *loaded->machine);
   if (!machine) return report(machine.error());
   ProblemInputs again = arguments.inputs;
-  again.quiet = true;
+  again.import_flags.quiet = true;
   const Result<LoadedProblem> changed = again.load_on(std::move(*machine));
   if (!changed) return report(changed.error());
   clock.inputs_are_read();

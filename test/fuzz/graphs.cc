@@ -35,7 +35,7 @@ bool take(const Result<Imported>& imported, size_t size) {
 
 bool try_importer(ReadImported read, const uint8_t* data, size_t size) {
   Source scaled = source_of(data, size);
-  static_cast<void>(take(read(scaled, {.scale_by_machine_speed = true}), size));
+  static_cast<void>(take(read(scaled, {.scale_by_machine_speed = true, .fuse = false}), size));
   Source source = source_of(data, size);
   return take(read(source, {}), size);
 }

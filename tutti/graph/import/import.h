@@ -21,10 +21,19 @@ namespace tutti {
 struct ImportOptions {
   // WfFormat only: state each run time as on the fastest machine of the file, by clock speed.
   bool scale_by_machine_speed = false;
-  // ONNX only: the sizes of open dimensions, by name.
+  // ONNX only: the sizes of open dimensions and the rounds of loops, by name.
   std::vector<std::pair<std::string, int64_t>> dims{};
   // ONNX only: into how many blocks of columns large products with weights are split.
   int shards = 1;
+  // HLO only: group the instructions of a module that XLA has not optimised as XLA would.
+  bool fuse = true;
+};
+
+// What one run of an HLO module starts (kernels, copies, library calls), and the bytes that these
+// read and write; bodies of loops once.
+struct Launches {
+  double instructions = 0;
+  double bytes = 0;
 };
 
 // A machine that a WfFormat file says the work ran on. 0 stands for what it does not say.
@@ -40,6 +49,7 @@ struct Imported {
   std::vector<std::string> warnings{};  // sentences for the person, without the file's name
   std::string format{};                 // as in the table of formats
   std::optional<Duration> measured_makespan{};
+  std::optional<Launches> launches{};  // HLO only
   // Where each op ran, if the file says: an index into hosts by op, -1 for unknown.
   std::vector<WfHost> hosts{};
   std::vector<int> host_of_op{};

@@ -3,112 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tutti/graph/import/hlo/opcodes.h"
+
 namespace tutti {
 namespace {
-
-constexpr std::string_view kMoves[] = {
-    "after-all",
-    "all-gather",
-    "all-gather-done",
-    "all-gather-start",
-    "all-to-all",
-    "bitcast",
-    "bitcast-convert",
-    "broadcast",
-    "collective-broadcast",
-    "collective-permute",
-    "collective-permute-done",
-    "collective-permute-start",
-    "concatenate",
-    "constant",
-    "convert",
-    "copy",
-    "copy-done",
-    "copy-start",
-    "domain",
-    "dynamic-reshape",
-    "dynamic-slice",
-    "dynamic-update-slice",
-    "gather",
-    "get-dimension-size",
-    "get-tuple-element",
-    "infeed",
-    "iota",
-    "opt-barrier",
-    "optimization-barrier",
-    "outfeed",
-    "pad",
-    "parameter",
-    "partition-id",
-    "recv",
-    "recv-done",
-    "replica-id",
-    "reshape",
-    "reverse",
-    "rng-get-and-update-state",
-    "send",
-    "send-done",
-    "set-dimension-size",
-    "slice",
-    "transpose",
-    "tuple",
-};
-
-constexpr std::string_view kElementwise[] = {
-    "abs",
-    "add",
-    "and",
-    "atan2",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "compare",
-    "complex",
-    "cosine",
-    "count-leading-zeros",
-    "divide",
-    "erf",
-    "exponential",
-    "exponential-minus-one",
-    "expm1",
-    "floor",
-    "imag",
-    "is-finite",
-    "log",
-    "log-plus-one",
-    "logistic",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negate",
-    "not",
-    "or",
-    "popcnt",
-    "power",
-    "real",
-    "reduce-precision",
-    "remainder",
-    "round-nearest-afz",
-    "round-nearest-even",
-    "rsqrt",
-    "select",
-    "shift-left",
-    "shift-right-arithmetic",
-    "shift-right-logical",
-    "sign",
-    "sine",
-    "sqrt",
-    "stochastic-convert",
-    "subtract",
-    "tan",
-    "tanh",
-    "xor",
-};
-
-template <size_t N>
-bool among(const std::string_view (&list)[N], std::string_view opcode) {
-  return std::find(list, list + N, opcode) != list + N;
-}
 
 double elements_of(const HloType& type) {
   return type.leaves.empty() ? 0 : type.leaves.front().elements();
@@ -163,17 +61,13 @@ double window_elements(const HloParts& parts) {
 
 }  // namespace
 
-bool hlo_moves_only(std::string_view opcode) {
-  return among(kMoves, opcode);
-}
-
 HloFlops hlo_flops(const HloParts& parts, std::span<const HloType* const> operands,
                    double applied) {
   const std::string_view opcode = parts.opcode;
   const double outputs = elements_of(parts.type);
   const double once = std::max(applied, 1.0);
   if (hlo_moves_only(opcode)) return {};
-  if (among(kElementwise, opcode)) return {outputs};
+  if (hlo_is_elementwise(opcode) && opcode != "convert" && opcode != "copy") return {outputs};
   if (opcode == "dot") return {dot_flops(parts, operands)};
   if (opcode == "convolution") return {convolution_flops(parts, operands)};
   if (opcode == "reduce" || opcode == "all-reduce" || opcode == "all-reduce-start" ||

@@ -10,9 +10,6 @@
 
 namespace tutti {
 
-// Moves data or stands for it, and computes nothing.
-bool hlo_moves_only(std::string_view opcode);
-
 // `applied` is what one call of its to_apply takes (a reduction's sum of two numbers). `known` is
 // false for opcodes that are not counted here. Instructions that call whole computations (call,
 // fusion, while, conditional) are the caller's to add up.

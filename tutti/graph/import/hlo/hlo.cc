@@ -3,97 +3,85 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "tutti/graph/builder.h"
+#include "tutti/graph/import/hlo/flat.h"
+#include "tutti/graph/import/hlo/fuse.h"
+#include "tutti/graph/import/hlo/launches.h"
 #include "tutti/graph/import/hlo/module.h"
+#include "tutti/graph/import/hlo/opcodes.h"
 #include "tutti/graph/import/text.h"
+#include "tutti/graph/limits.h"
 
 namespace tutti {
 namespace {
 
-bool is_input(const HloInstruction& instruction) {
-  return instruction.opcode == "parameter" || instruction.opcode == "constant";
-}
-
-bool is_view(std::string_view opcode) {
-  return opcode == "reshape" || opcode == "bitcast" || opcode == "bitcast-convert" ||
-         opcode == "after-all" || opcode == "opt-barrier" || opcode == "optimization-barrier";
-}
-
-class EntryBuilder {
+// Groups of instructions as ops, the arrays between them as values.
+class HloGraphBuilder {
  public:
-  explicit EntryBuilder(const HloModule& module) : module_(module), values_(module.entry.size()) {}
+  HloGraphBuilder(const HloFlat& flat, const std::vector<HloGroup>& groups)
+      : flat_(flat), groups_(groups), values_(flat.values.size()) {}
 
-  Result<Graph> build(const std::string& name) {
+  // All inputs first.
+  Result<Graph> build(const std::string& name, bool all_constants) {
     GraphBuilder builder(name);
-    // All inputs first; instructions are in an order in which they can run.
-    for (size_t i = 0; i < module_.entry.size() && !builder.too_large(); ++i) {
-      if (is_input(module_.entry[i])) add_inputs(builder, i);
+    std::vector<bool> read(flat_.values.size(), all_constants);
+    for (const HloGroup& group : groups_) {
+      for (const int32_t value : group.reads) read[value] = true;
     }
-    for (size_t i = 0; i < module_.entry.size() && !builder.too_large(); ++i) {
-      const HloInstruction& instruction = module_.entry[i];
-      if (instruction.opcode == "tuple") {
-        values_[i] = operand_values(instruction);
-      } else if (instruction.opcode == "get-tuple-element") {
-        const int32_t tuple = instruction.operands[0];
-        const auto& begin = module_.entry[tuple].type.element_begin;
-        const auto all = values_[tuple].begin();
-        values_[i].assign(all + static_cast<int64_t>(begin[instruction.tuple_index]),
-                          all + static_cast<int64_t>(begin[instruction.tuple_index + 1]));
-      } else if (!is_input(instruction)) {
-        add_op(builder, i);
-      }
+    for (size_t i = 0; i < flat_.values.size() && !builder.too_large(); ++i) {
+      const HloNode& node = flat_.nodes[flat_.values[i].node];
+      if (node.parameter || (node.constant && read[i])) add_input(builder, i, node);
+    }
+    for (const HloGroup& group : groups_) {
+      if (builder.too_large()) break;
+      add_op(builder, group);
     }
     return std::move(builder).build();
   }
 
  private:
-  static ValueSpec spec_of(const HloType::Array& array) {
+  ValueSpec spec_of(int32_t value) const {
+    const HloType::Array& array = flat_.values[value].type;
     return {.bytes = array.bytes, .shape = array.dims, .dtype = array.dtype};
   }
 
-  void add_inputs(GraphBuilder& builder, size_t number) {
-    const HloInstruction& instruction = module_.entry[number];
-    for (size_t leaf = 0; leaf < instruction.type.leaves.size(); ++leaf) {
-      ValueSpec value = spec_of(instruction.type.leaves[leaf]);
-      value.name =
-          instruction.type.tuple ? fmt::format("{}:{}", instruction.name, leaf) : instruction.name;
-      values_[number].push_back(builder.add_input({.value = std::move(value), .weight = true}));
-    }
+  void add_input(GraphBuilder& builder, size_t number, const HloNode& node) {
+    const auto value = static_cast<int32_t>(number);
+    ValueSpec spec = spec_of(value);
+    spec.name = node.instruction->type.tuple
+                    ? fmt::format("{}:{}", node.name, value - node.first_value)
+                    : node.name;
+    values_[number] = builder.add_input({.value = std::move(spec), .weight = true});
   }
 
-  std::vector<ValueId> operand_values(const HloInstruction& instruction) const {
-    std::vector<ValueId> all;
-    for (const int32_t operand : instruction.operands) {
-      all.insert(all.end(), values_[operand].begin(), values_[operand].end());
-    }
-    return all;
-  }
-
-  void add_op(GraphBuilder& builder, size_t number) {
-    const HloInstruction& instruction = module_.entry[number];
-    std::vector<ValueId> operands = operand_values(instruction);
-    for (const int32_t earlier : instruction.runs_after) {
-      if (!values_[earlier].empty()) operands.push_back(values_[earlier].front());
-    }
+  void add_op(GraphBuilder& builder, const HloGroup& group) {
+    std::vector<ValueId> operands;
+    for (const int32_t value : group.reads) operands.push_back(values_[value]);
+    for (const int32_t value : group.follows) operands.push_back(values_[value]);
     std::vector<ValueSpec> outputs;
-    for (const HloType::Array& leaf : instruction.type.leaves) outputs.push_back(spec_of(leaf));
+    for (const int32_t value : group.makes) outputs.push_back(spec_of(value));
+    double flops = 0;
+    for (const int32_t node : group.nodes) flops += flat_.nodes[node].flops;
     std::vector<GivenTime> run_times;
-    if (is_view(instruction.opcode)) run_times.push_back({"", Duration{0}});
-    const OpId op = builder.add_op({.name = instruction.name,
-                                    .kind = instruction.opcode,
+    if (hlo_is_view(group.kind)) run_times.push_back({"", Duration{0}});
+    const OpId op = builder.add_op({.name = flat_.nodes[group.root].name,
+                                    .kind = group.kind,
                                     .operands = operands,
                                     .outputs = outputs,
-                                    .flops = instruction.flops,
+                                    .flops = std::min(flops, kMostFlops),
                                     .run_times = run_times});
     if (builder.too_large()) return;
-    for (const ValueId value : builder.outputs(op)) values_[number].push_back(value);
+    size_t next = 0;
+    for (const ValueId value : builder.outputs(op)) values_[group.makes[next++]] = value;
   }
 
-  const HloModule& module_;
-  std::vector<std::vector<ValueId>> values_;  // by instruction: those of its leaves
+  const HloFlat& flat_;
+  const std::vector<HloGroup>& groups_;
+  std::vector<ValueId> values_;  // by value of `flat`
 };
 
 }  // namespace
@@ -103,13 +91,20 @@ bool looks_like_hlo(std::string_view start) {
   return start.starts_with("HloModule");
 }
 
-Result<Imported> read_hlo(Source& source, const ImportOptions& /*options*/) {
+Result<Imported> read_hlo(Source& source, const ImportOptions& options) {
   const Result<HloModule> module = read_hlo_module(source);
   if (!module) return module.error();
+  const HloExpansion expansion(*module);
+  const bool fused = options.fuse && !module->compiled;
+  const HloFlat flat = fused ? simplify_hlo(*module, module->entry, expansion.fits(module->entry))
+                             : flatten_hlo(*module, module->entry);
+  const std::vector<HloGroup> groups = fused ? fuse_hlo(flat) : separate_hlo(flat);
   Result<Graph> graph =
-      EntryBuilder(*module).build(module->name.empty() ? graph_name_of(source) : module->name);
+      HloGraphBuilder(flat, groups)
+          .build(module->name.empty() ? graph_name_of(source) : module->name, !fused);
   if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
   Imported imported{.graph = std::move(*graph)};
+  imported.launches = count_hlo_launches(*module, expansion, fused);
   if (!module->opaque.empty()) {
     imported.warnings.push_back(
         fmt::format("the flops of {} are not known; such ops count by their bytes",

@@ -10,9 +10,10 @@
 namespace tutti {
 namespace {
 
+// Each instruction for itself; fuse_test.cc has the rest.
 Result<Imported> parse(const std::string& text) {
   Source source = Source::from_text("g.hlo", text);
-  return read_hlo(source, {});
+  return read_hlo(source, {.fuse = false});
 }
 
 Result<Imported> parse_entry(const std::string& instructions) {
@@ -170,7 +171,8 @@ TEST(Hlo, ReadsWholeModels) {
       {"resnet50_keras_jax_f32", 1366},
   };
   for (const auto& [name, ops] : known) {
-    const auto imported = load_graph(shared_data("xla_hlo/" + std::string(name) + ".hlo"));
+    const auto imported =
+        load_graph(shared_data("xla_hlo/" + std::string(name) + ".hlo"), {.fuse = false});
     ASSERT_TRUE(imported) << imported.error().message;
     EXPECT_EQ(imported->format, "hlo");
     EXPECT_EQ(imported->graph.size(), ops) << name;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tutti/base/fingerprint.h"
 #include "tutti/graph/import/hlo/flops.h"
 #include "tutti/graph/import/hlo/scan.h"
 #include "tutti/graph/import/text.h"
@@ -18,8 +19,9 @@ namespace {
 
 constexpr int64_t kMostEdges = int64_t{1} << 26;
 
-// What is kept of a computation that is not the entry.
+// What the caller of a computation asks of it.
 struct Called {
+  int32_t number = 0;
   double flops = 0;
   // As the condition of a loop: the number that its counter stays below.
   std::optional<int64_t> bound{};
@@ -92,6 +94,7 @@ class ModuleReader {
     if (text.starts_with("HloModule")) {
       const auto words = split(text, " ,");
       if (words.size() > 1) module_.name = words[1];
+      module_.compiled = text.find("is_scheduled=true") != std::string_view::npos;
       return {};
     }
     if (!opens_computation()) return {};  // tables of source files and the like
@@ -104,6 +107,7 @@ class ModuleReader {
     inside_ = true;
     names_ = NameTable();
     instructions_.clear();
+    root_ = -1;
     constants_.clear();
     now_ = {};
     return {};
@@ -119,16 +123,20 @@ class ModuleReader {
     instruction.type = parts->type;
     if (const Result<void> found = find_operands(*parts, instruction); !found) return found;
     if (const Result<void> counted = count_flops(*parts, instruction); !counted) return counted;
+    if (const Result<void> noted = note_attributes(*parts, instruction); !noted) return noted;
     const int32_t number = names_.size();
     if (names_.add(parts->name) != number) {
       return invalid_input(fmt::format("'{}' stands twice", shown(parts->name)));
     }
     if (parts->opcode == "constant" && parts->operands.size() == 1 &&
-        parts->type.leaves.front().dims.empty()) {
+        parts->type.leaves.size() == 1 && parts->type.leaves[0].dims.empty()) {
       const auto numbers = hlo_numbers(parts->operands[0]);
       if (numbers.size() == 1) constants_.emplace(number, numbers[0]);
     }
-    if (parts->root) note_bound(*parts, instruction);
+    if (parts->root) {
+      note_bound(*parts, instruction);
+      root_ = number;
+    }
     now_.flops = bounded(now_.flops + instruction.flops);
     instructions_.push_back(std::move(instruction));
     return {};
@@ -136,14 +144,83 @@ class ModuleReader {
 
   Result<void> close() {
     inside_ = false;
+    now_.number = static_cast<int32_t>(module_.computations.size());
+    // Without a mark it is the last one.
+    if (root_ < 0) root_ = static_cast<int32_t>(instructions_.size()) - 1;
+    module_.computations.push_back(
+        {.name = computation_, .instructions = std::move(instructions_), .root = root_});
+    instructions_.clear();
     if (is_entry_) {
-      module_.entry = std::move(instructions_);
+      module_.entry = now_.number;
       entry_done_ = true;
       return {};
     }
     if (!called_.emplace(computation_, now_).second) {
       return invalid_input(
           fmt::format("there are two computations called '{}'", shown(computation_)));
+    }
+    return {};
+  }
+
+  // What decides later how it is fused.
+  Result<void> note_attributes(const HloParts& parts, HloInstruction& instruction) {
+    if (parts.opcode == "fusion") module_.compiled = true;
+    Fingerprint details;
+    for (const auto& [key, value] : parts.attributes) {
+      if (key == "metadata") continue;
+      details.add(key);
+      details.add(value);
+    }
+    if (parts.opcode == "constant") {
+      for (const std::string_view literal : parts.operands) details.add(literal);
+    }
+    instruction.details = details.value();
+    instruction.dimensions = hlo_numbers(parts.attribute("dimensions"));
+    instruction.side_effect = parts.opcode == "infeed" || parts.opcode == "outfeed" ||
+                              parts.opcode == "send" || parts.opcode == "recv" ||
+                              parts.attribute("custom_call_has_side_effect") == "true";
+    if (parts.opcode == "parameter") {
+      const auto place =
+          parts.operands.empty() ? std::vector<int64_t>{} : hlo_numbers(parts.operands[0]);
+      instruction.index = place.size() == 1 && place[0] >= 0 && place[0] < (1 << 30)
+                              ? static_cast<int32_t>(place[0])
+                              : -1;
+    }
+    if (parts.opcode == "constant") {
+      instruction.zero =
+          parts.operands.size() == 1 && (parts.operands[0] == "0" || parts.operands[0] == "-0");
+    }
+    if (!parts.type.leaves.empty()) {
+      const auto rank = static_cast<int32_t>(parts.type.leaves[0].dims.size());
+      if (parts.opcode == "dot" && hlo_numbers(parts.attribute("lhs_batch_dims")).empty()) {
+        instruction.feature_axis = rank - 1;
+      }
+      if (parts.opcode == "convolution") {
+        const std::string_view labels = parts.attribute("dim_labels");  // b01f_01io->b01f
+        const size_t made = labels.find("->");
+        const size_t axis = made == std::string_view::npos ? made : labels.find('f', made);
+        if (axis != std::string_view::npos) {
+          instruction.feature_axis = static_cast<int32_t>(axis - made - 2);
+        }
+        if (instruction.feature_axis >= rank) instruction.feature_axis = -1;
+      }
+    }
+    return note_runs(parts, instruction);
+  }
+
+  Result<void> note_runs(const HloParts& parts, HloInstruction& instruction) {
+    std::vector<const char*> keys;
+    if (parts.opcode == "call") keys = {"to_apply"};
+    if (parts.opcode == "while") keys = {"condition", "body"};
+    if (parts.opcode == "conditional") {
+      keys = {"branch_computations", "true_computation", "false_computation"};
+    }
+    for (const char* key : keys) {
+      for (const std::string_view name : hlo_names(parts.attribute(key))) {
+        const Result<const Called*> called = find_called(name);
+        if (!called) return called.error();
+        instruction.runs.push_back((*called)->number);
+      }
     }
     return {};
   }
@@ -189,7 +266,7 @@ class ModuleReader {
       if (static_cast<size_t>(*index) + 1 >= begin.size()) {
         return invalid_input(fmt::format("the tuple has no element {}", *index));
       }
-      instruction.tuple_index = static_cast<int32_t>(*index);
+      instruction.index = static_cast<int32_t>(*index);
       leaves = begin[*index + 1] - begin[*index];
     } else {
       return {};
@@ -297,6 +374,7 @@ class ModuleReader {
   std::string computation_;
   NameTable names_;
   std::vector<HloInstruction> instructions_;
+  int32_t root_ = -1;
   std::unordered_map<int32_t, int64_t> constants_;
   Called now_;
 };

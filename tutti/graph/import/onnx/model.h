@@ -1,5 +1,6 @@
 // What tutti needs to know of an ONNX model, as plain data: values with types, nodes in an order in
-// which they can run. Only model.cc and order.cc see libonnx.
+// which they can run. The bodies of loops and branches are among them: see bodies.cc. Only
+// model.cc, bodies.cc, tensors.cc and order.cc see libonnx.
 
 #ifndef TUTTI_GRAPH_IMPORT_ONNX_MODEL_H_
 #define TUTTI_GRAPH_IMPORT_ONNX_MODEL_H_
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +56,8 @@ struct OnnxNode {
   std::vector<int32_t> reads;  // values; -1 for an operand that is left out
   std::vector<int32_t> makes;  // values; -1 for a result that is left out
   OnnxAttributes attributes{};
-  bool folded = false;  // all it makes is constant
+  std::vector<int32_t> follows{};  // values that must be there before, and are not operands
+  bool folded = false;             // all it makes is constant
 };
 
 struct OnnxModel {
@@ -62,6 +65,10 @@ struct OnnxModel {
   std::vector<OnnxValue> values;
   std::vector<int32_t> inputs;  // values that are there at the start and are no initializers
   std::vector<OnnxNode> nodes;
+  // For warnings: nodes whose bodies count once because their rounds are not known, as --dim calls
+  // them, and open dimensions of such bodies, which count as 1.
+  std::vector<std::string> once{};
+  std::set<std::string> open{};
 };
 
 // Fails with a sentence on bytes that are no such model, on dimensions that are not known (naming

@@ -45,6 +45,7 @@ class ModelBuilder {
       for (const int32_t read : node.reads) {
         if (read >= 0) is_read[static_cast<size_t>(read)] = true;
       }
+      for (const int32_t earlier : node.follows) is_read[static_cast<size_t>(earlier)] = true;
     }
     for (const int32_t input : model_.inputs) {
       if (builder.too_large() || !is_read[static_cast<size_t>(input)]) continue;
@@ -79,6 +80,9 @@ class ModelBuilder {
       const OnnxType& type = model_.values[static_cast<size_t>(read)].type;
       if (type.known()) largest = std::max(largest, type.bytes());
     }
+    for (const int32_t earlier : node.follows) {
+      operands.push_back(value_[static_cast<size_t>(earlier)]);
+    }
     std::vector<ValueSpec> outputs;
     for (const int32_t made : node.makes) {
       if (made >= 0) outputs.push_back(spec_of(made, largest));
@@ -103,7 +107,33 @@ class ModelBuilder {
     }
   }
 
+  // One sentence for all bodies.
+  void warn_of_bodies(std::vector<std::string>& warnings) const {
+    if (model_.once.empty() && model_.open.empty()) return;
+    std::string sentence;
+    if (!model_.once.empty()) {
+      constexpr size_t kMostNames = 5;
+      std::vector<std::string> names;
+      for (const std::string& name : model_.once) {
+        if (names.size() < kMostNames) names.push_back(fmt::format("'{}'", shown(name)));
+      }
+      if (model_.once.size() > kMostNames) {
+        names.push_back(fmt::format("{} more", model_.once.size() - kMostNames));
+      }
+      sentence = fmt::format(
+          "the model does not say how often the body of {} runs: it counts once; give the rounds "
+          "with --dim {}=N",
+          fmt::join(names, ", "), shown(model_.once[0]));
+    }
+    if (!model_.open.empty()) {
+      sentence += fmt::format("{}open dimensions of bodies count as 1: {}; set them with --dim too",
+                              sentence.empty() ? "" : "; ", fmt::join(model_.open, ", "));
+    }
+    warnings.push_back(std::move(sentence));
+  }
+
   void warn(std::vector<std::string>& warnings) const {
+    warn_of_bodies(warnings);
     if (!uncounted_.empty()) {
       warnings.push_back(fmt::format("the flops of {} are not known; such ops count by their bytes",
                                      fmt::join(uncounted_, ", ")));

@@ -9,14 +9,27 @@
 namespace tutti {
 namespace {
 
-// Bodies within bodies are at most as deep as the parser lets through.
+void add_names(const onnx::NodeProto& node, std::set<std::string>& names);
+
+// The names that a body reads of the graphs around it. Bodies within bodies are at most as deep as
+// the parser lets through.
+void add_captured_names(const onnx::GraphProto& body, std::set<std::string>& names) {
+  std::set<std::string> read;
+  for (const onnx::NodeProto& inner : body.node()) add_names(inner, read);
+  for (const onnx::ValueInfoProto& output : body.output()) read.insert(output.name());
+  for (const onnx::ValueInfoProto& input : body.input()) read.erase(input.name());
+  for (const onnx::TensorProto& tensor : body.initializer()) read.erase(tensor.name());
+  for (const onnx::NodeProto& inner : body.node()) {
+    for (const std::string& made : inner.output()) read.erase(made);
+  }
+  names.merge(read);
+}
+
 void add_names(const onnx::NodeProto& node, std::set<std::string>& names) {
   names.insert(node.input().begin(), node.input().end());
   for (const onnx::AttributeProto& attribute : node.attribute()) {
-    for (const onnx::NodeProto& inner : attribute.g().node()) add_names(inner, names);
-    for (const onnx::GraphProto& graph : attribute.graphs()) {
-      for (const onnx::NodeProto& inner : graph.node()) add_names(inner, names);
-    }
+    if (attribute.has_g()) add_captured_names(attribute.g(), names);
+    for (const onnx::GraphProto& graph : attribute.graphs()) add_captured_names(graph, names);
   }
 }
 

@@ -1,0 +1,64 @@
+#include "tutti/graph/import/hlo/launches.h"
+
+#include <algorithm>
+
+#include "tutti/graph/import/hlo/fuse.h"
+#include "tutti/graph/import/hlo/opcodes.h"
+
+namespace tutti {
+namespace {
+
+constexpr double kMostCounted = 1e18;
+
+// Of one computation, without those that it runs.
+struct Own {
+  Launches launches{};
+  std::vector<int32_t> runs{};
+};
+
+Own count_own(const HloFlat& flat, const std::vector<HloGroup>& groups) {
+  Own own;
+  for (const HloGroup& group : groups) {
+    const std::vector<int32_t>& runs = flat.nodes[group.root].instruction->runs;
+    own.runs.insert(own.runs.end(), runs.begin(), runs.end());
+    if (!hlo_launches(group.kind)) continue;
+    ++own.launches.instructions;
+    for (const int32_t value : group.reads) own.launches.bytes += flat.values[value].type.bytes;
+    for (const int32_t value : group.makes) own.launches.bytes += flat.values[value].type.bytes;
+  }
+  return own;
+}
+
+}  // namespace
+
+Launches count_hlo_launches(const HloModule& module, const HloExpansion& expansion, bool fused) {
+  std::vector<bool> reached(module.computations.size(), false);
+  std::vector<Own> own(module.computations.size());
+  // Inlined bodies of all loops together: a short text can call a large one from very many.
+  int64_t budget = int64_t{1} << 21;
+  reached[module.entry] = true;
+  for (int32_t i = module.entry; i >= 0; --i) {
+    if (!reached[i]) continue;
+    if (fused) {
+      const bool inlined = expansion.fits(i) && expansion.size(i) <= budget;
+      if (inlined) budget -= expansion.size(i);
+      const HloFlat flat = simplify_hlo(module, i, inlined);
+      own[i] = count_own(flat, fuse_hlo(flat));
+    } else {
+      const HloFlat flat = flatten_hlo(module, i);
+      own[i] = count_own(flat, separate_hlo(flat));
+    }
+    for (const int32_t run : own[i].runs) reached[run] = true;
+  }
+  for (int32_t i = 0; i <= module.entry; ++i) {
+    for (const int32_t run : own[i].runs) {
+      Launches& sum = own[i].launches;
+      // Loops within loops can be as many as 2 to the number of computations.
+      sum.instructions = std::min(sum.instructions + own[run].launches.instructions, kMostCounted);
+      sum.bytes = std::min(sum.bytes + own[run].launches.bytes, kMostCounted);
+    }
+  }
+  return own[module.entry].launches;
+}
+
+}  // namespace tutti

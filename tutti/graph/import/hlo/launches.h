@@ -1,0 +1,18 @@
+// How many kernels, copies and library calls an HLO module starts, and what they move: the figures
+// to hold two forms of one program against each other.
+
+#ifndef TUTTI_GRAPH_IMPORT_HLO_LAUNCHES_H_
+#define TUTTI_GRAPH_IMPORT_HLO_LAUNCHES_H_
+
+#include "tutti/graph/import/hlo/flat.h"
+#include "tutti/graph/import/import.h"
+
+namespace tutti {
+
+// Loops, their conditions, branches and calls count with what they run, once. `fused`: as fuse.h
+// says, else each instruction for itself.
+Launches count_hlo_launches(const HloModule& module, const HloExpansion& expansion, bool fused);
+
+}  // namespace tutti
+
+#endif  // TUTTI_GRAPH_IMPORT_HLO_LAUNCHES_H_
