@@ -140,6 +140,11 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
     if (!runner) return runner.error();
     return Running{std::move(*runner), make_run_meter(machine)};
   }
+  if (arguments.daemon.allow_commands && arguments.machine == "this-host") {
+    Result<Machine> slots = load_command_machine(arguments.machine);
+    if (!slots) return slots.error();
+    options.command_machine = std::make_shared<const Machine>(std::move(*slots));
+  }
   const Result<bool> many = is_for_many_jobs(options.policy);
   if (!many) return many.error();
   if (*many) return make_rounds(arguments, machine, std::move(options), places);
