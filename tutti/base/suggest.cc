@@ -80,6 +80,13 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> wor
   return found ? "; did you mean '" + *found + "'?" : "";
 }
 
+std::string unknown_word(std::string_view what, std::string_view word,
+                         std::span<const std::string> words) {
+  const std::string meant_text = did_you_mean(word, words);
+  return "there is no " + std::string(what) + " '" + std::string(word) + "'" +
+         (meant_text.empty() ? ";" : meant_text) + " known are: " + in_a_row(words);
+}
+
 std::string in_a_row(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;

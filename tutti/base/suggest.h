@@ -27,6 +27,10 @@ std::optional<std::string> meant(std::string_view word, std::span<const std::str
 // "; did you mean 'heft'?", or nothing if no word is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> words);
 
+// "there is no policy 'hetf'; did you mean 'heft'? known are: cpop, heft".
+std::string unknown_word(std::string_view what, std::string_view word,
+                         std::span<const std::string> words);
+
 // "a, b, c"
 std::string in_a_row(std::span<const std::string> words);
 

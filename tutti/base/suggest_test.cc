@@ -47,6 +47,10 @@ TEST(Suggest, ABeginningOrAnEndIsEnough) {
 TEST(Suggest, SaysNothingWhereNothingIsNear) {
   EXPECT_EQ(did_you_mean("hef", kWords), "; did you mean 'heft'?");
   EXPECT_EQ(did_you_mean("zzzz", kWords), "");
+  EXPECT_EQ(unknown_word("policy", "hef", {kWords.data(), 2}),
+            "there is no policy 'hef'; did you mean 'heft'? known are: heft, cpop");
+  EXPECT_EQ(unknown_word("policy", "zzz", {kWords.data(), 2}),
+            "there is no policy 'zzz'; known are: heft, cpop");
   EXPECT_EQ(in_a_row(kWords), "heft, cpop, critical_path, denselu, lu-solve");
 }
 

@@ -288,7 +288,7 @@ namespace {
 
 constexpr std::string_view kThisHost = "this-host";
 
-// "; did you mean 'p100-4'? Presets: ...", for a name that is none.
+// "; did you mean 'p100-4'? known are: ...", for a name that is none.
 std::string what_machines_there_are(std::string_view name) {
   std::vector<std::string> names;
   for (const NamedSpec& preset : kPresets) names.emplace_back(preset.name);
@@ -297,7 +297,7 @@ std::string what_machines_there_are(std::string_view name) {
   const std::string meant = did_you_mean(name, names);
   std::string known = "uniform-N (N from 1 to 1024)";
   for (const NamedSpec& preset : kPresets) known += std::string(", ") + preset.name;
-  return fmt::format("{} presets are: {}, {}", meant.empty() ? ";" : meant, known, kThisHost);
+  return fmt::format("{} known are: {}, {}", meant.empty() ? ";" : meant, known, kThisHost);
 }
 
 // "this-host:4x2".

@@ -31,15 +31,6 @@ Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, CostSp
   return made;
 }
 
-Result<const PolicyEntry*> online_policy(const std::string& name) {
-  const Result<const PolicyEntry*> entry = find_policy(name);
-  if (!entry || (*entry)->make_policy) return entry;
-  return invalid_input(fmt::format(
-      "policy '{}' plans ahead and cannot be asked during a run; tutti policies lists those that "
-      "can",
-      name));
-}
-
 RunReport report_of(const Machine& machine, const Trace& trace) {
   RunReport report{trace.makespan, std::vector<double>(machine.devices().size(), 0)};
   if (trace.makespan <= Duration(0)) return report;
@@ -201,7 +192,7 @@ Result<void> check_code(const Graph& graph, const Machine& machine, const OpTabl
 }
 
 Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options) {
-  const Result<const PolicyEntry*> entry = online_policy(options.policy);
+  const Result<const PolicyEntry*> entry = find_online_policy(options.policy);
   if (!entry) return entry.error();
   Result<std::unique_ptr<LocalRuntime>> runtime = LocalRuntime::open(machine, OpTable::standard());
   if (!runtime) return runtime.error();
@@ -211,7 +202,7 @@ Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, Runner
 
 Result<std::unique_ptr<Runner>> make_sim_runner(const Machine& machine, RunnerOptions options,
                                                 int places) {
-  const Result<const PolicyEntry*> entry = online_policy(options.policy);
+  const Result<const PolicyEntry*> entry = find_online_policy(options.policy);
   if (!entry) return entry.error();
   return std::unique_ptr<Runner>(
       std::make_unique<SimRunner>(machine, std::move(options), **entry, places));

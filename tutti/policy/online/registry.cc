@@ -1,7 +1,6 @@
 #include "tutti/policy/online/registry.h"
 
-#include <fmt/format.h>
-
+#include "tutti/base/suggest.h"
 #include "tutti/policy/heuristic/heft.h"
 #include "tutti/policy/online/fifo.h"
 #include "tutti/policy/online/graphene.h"
@@ -99,12 +98,12 @@ const std::vector<DispatcherEntry>& dispatcher_registry() {
 
 Result<const DispatcherEntry*> find_dispatcher(std::string_view name,
                                                const std::vector<DispatcherEntry>& among) {
-  std::string known;
+  std::vector<std::string> names;
   for (const DispatcherEntry& entry : among) {
     if (entry.name == name) return &entry;
-    known += (known.empty() ? "" : ", ") + entry.name;
+    names.push_back(entry.name);
   }
-  return invalid_input(fmt::format("there is no dispatcher '{}'; known are: {}", name, known));
+  return invalid_input(unknown_word("dispatcher", name, names));
 }
 
 }  // namespace tutti

@@ -39,7 +39,8 @@ struct DispatcherEntry {
 
 const std::vector<DispatcherEntry>& dispatcher_registry();
 
-// Fails with a sentence that lists the names there are. The entries must outlive what it returns.
+// Fails with a sentence that suggests a name and lists those there are. The entries must outlive
+// what it returns.
 Result<const DispatcherEntry*> find_dispatcher(
     std::string_view name, const std::vector<DispatcherEntry>& among = dispatcher_registry());
 
