@@ -543,9 +543,9 @@ async function everyOutput(browser) {
   const bars = 'Array.from(document.querySelectorAll("#outputs .output")).map((one) => one.querySelectorAll(".output-chart rect").length)';
   const drawn = await page.evaluate(bars);
   assert.deepEqual(drawn.slice(0, 4), [3, 2, 2, 2], 'bars of dispatchers, spans of jobs, machines');
-  await keep(page, 'outputs-light', {whole: true});
+  await keep(page, 'outputs-light');
   await page.prefer('dark');
-  await keep(page, 'outputs-dark', {whole: true});
+  await keep(page, 'outputs-dark');
   await expectQuiet(page);
 }
 
