@@ -13,7 +13,7 @@ void read_measured(const Document& measured, Fields& row, const std::string& fil
   result.min_ns = fields.number("least", {});
   const Document* stddev = fields.entry("stddev");
   if (stddev != nullptr && stddev->kind != Document::Kind::null) {
-    result.stddev_ns = fields.as_number(*stddev, "stddev", {});
+    result.stddev_ns = fields.as_number(*stddev, "stddev", {}).value_or(0);
   }
   result.runs = static_cast<int64_t>(row.items("makespans_ns").size());
   if (auto done = fields.done_with_foreign_keys(); !done) row.fail_with(done.error());
