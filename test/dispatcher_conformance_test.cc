@@ -154,7 +154,9 @@ TEST(DispatcherSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
     EXPECT_LT(tuned, 1.1 * untuned) << entry.name;
     const bool starved = entry.name == "fifo" || entry.name == "graphene" ||
                          entry.name == "paragon" || entry.name == "least_loaded";
-    if (starved) EXPECT_LT(tuned, 0.5 * untuned) << entry.name;
+    if (starved) {
+      EXPECT_LT(tuned, 0.5 * untuned) << entry.name;
+    }
   }
 }
 

@@ -76,7 +76,9 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error,
     }
     const std::string& word = words[reached.used];
     if (!is_flag(word)) {
-      return fmt::format("{}; {}", unknown_word(reached.path, word, names), help);
+      const std::string meant_text = did_you_mean(word, names);
+      return fmt::format("{} has no '{}'{} known are: {}; {}", reached.path, word,
+                         meant_text.empty() ? ";" : meant_text, in_a_row(names), help);
     }
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tools/commands.h"
@@ -36,13 +37,17 @@ void print_text(const std::vector<Decider>& deciders) {
   const char* before = "";
   for (const auto& [kind, title] : sections) {
     bool first = true;
+    size_t width = 0;
+    for (const Decider& decider : deciders) {
+      if (decider.kind == kind) width = std::max(width, decider.name.size() + 1);
+    }
     for (const Decider& decider : deciders) {
       if (decider.kind != kind) continue;
       if (first) fmt::print("{}{}:\n\n", before, title);
       first = false;
-      fmt::print("{:<23} {}\n", decider.name, decider.what);
-      if (!decider.source.empty()) fmt::print("{:<23}   after {}\n", "", decider.source);
-      fmt::print("{:<23}   in {}\n", "", fmt::join(decider.where, ", "));
+      fmt::print("{:<{}} {}\n", decider.name, width, decider.what);
+      if (!decider.source.empty()) fmt::print("{:<{}}   after {}\n", "", width, decider.source);
+      fmt::print("{:<{}}   in {}\n", "", width, fmt::join(decider.where, ", "));
     }
     if (!first) before = "\n";
   }
