@@ -7,7 +7,7 @@ LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 BUILD = cmake --preset $(1) -DTUTTI_UNITY=ON $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
-.PHONY: build install demo test test-sanitized test-all bench results-doppler fuzz format tidy setup setup-build clean
+.PHONY: build install demo test test-sanitized test-all bench results-doppler fuzz format tidy setup setup-demo setup-build clean
 
 build: setup-build
 	@mkdir -p build
@@ -20,7 +20,10 @@ install: setup-build
 	@$(call BUILD,release,tutti libraries)
 	@cmake --install build/release --prefix $(PREFIX)
 
-demo: build
+# With its page, for which node and npm are installed too.
+demo: setup-demo
+	@mkdir -p build
+	@$(call BUILD,release,tutti)
 	@scripts/demo build/release/tutti
 
 # Release build, its tests, and format: what guards main.
@@ -57,6 +60,9 @@ format:
 
 setup:
 	@scripts/setup
+
+setup-demo:
+	@scripts/setup demo
 
 setup-build:
 	@scripts/setup build

@@ -187,7 +187,7 @@ int judge_rivals() {
         for (uint64_t episode = 0; episode < uint64_t{kEpisodes}; ++episode) {
           const JobScenario scenario = bench.scenario(load, unknown, episode);
           ClusterSim sim(*bench.study.cluster, scenario.options);
-          const auto dispatcher = entry.make(entry.usual());
+          const auto dispatcher = entry.make(entry.tuned());
           const auto run = run_cluster(sim, scenario.arrivals, *dispatcher, scenario.seed);
           TUTTI_CHECK(run.has_value());
           double sum = 0;

@@ -2,6 +2,7 @@
 // docs/results/symphony.md. By hand, in parts of a few minutes each:
 //
 //   symphony_quality tune > knobs.txt             the settings that are best on validation jobs
+//   symphony_quality settings                     tutti's settings compared with the untuned ones
 //   symphony_quality rivals knobs.txt SEED [NAME:MODEL...] > SEED.txt
 //                                                 one seed: every job of every dispatcher
 //   symphony_quality table SEED.txt...            the CDF, shares and medians
@@ -137,18 +138,18 @@ std::unique_ptr<Dispatcher> make_rival(const Study& study, const DispatcherEntry
   return entry.name == "paragon" ? taught_paragon(study, values) : entry.make(values);
 }
 
-// The knobs that have the least mean slow-down on validation jobs: the usual ones, and trials - 1
+// The knobs that have the least mean slow-down on validation jobs: the untuned ones, and trials - 1
 // others drawn from the choices.
 void tune(const Study& study) {
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::validation, seed));
   for (const DispatcherEntry& entry : dispatcher_registry()) {
-    std::vector<double> best = entry.usual();
+    std::vector<double> best = entry.untuned();
     double least = 0;
     Rng rng(1);
     for (int trial = 0; trial < (entry.knobs.empty() ? 1 : study.trials); ++trial) {
-      std::vector<double> values = entry.usual();
+      std::vector<double> values = entry.untuned();
       for (size_t k = 0; trial > 0 && k < values.size(); ++k)
         values[k] = entry.knobs[k].choices[rng.below(entry.knobs[k].choices.size())];
       double sum = 0;
@@ -168,6 +169,47 @@ void tune(const Study& study) {
     fmt::print("\n");
     std::fflush(stdout);
     fmt::print(stderr, "{} {:.3f}\n", entry.name, least / 20);
+  }
+}
+
+// As every command makes them: Paragon has learned nothing before.
+double slowdown_of(const Study& study, World& world, const DispatcherEntry& entry,
+                   std::span<const double> values, uint64_t seed) {
+  double sum = 0;
+  const auto dispatcher = entry.make(values);
+  for (int run = 0; run < study.runs; ++run) {
+    const uint64_t luck = 1000 * seed + static_cast<uint64_t>(run);
+    sum += mean_slowdown(run_by(world.sim, *dispatcher, world.arrivals(study, luck), luck).jobs);
+  }
+  return sum / study.runs;
+}
+
+std::string in_one_cell(const std::vector<double>& slowdowns) {
+  const Summary summary = summary_of(slowdowns);
+  return fmt::format("{:.2f} ± {:.2f}", summary.mean, summary.half_interval);
+}
+
+// What tuning gained on jobs of the test set: five seeds of `runs` runs, the same for both.
+void compare_settings(const Study& study) {
+  fmt::print("{} jobs a run, {} runs of each of 5 seeds, load {}, hidden load {}\n\n", study.jobs,
+             study.runs, study.load, study.unknown);
+  fmt::print("| dispatcher | settings, tuned | mean slow-down, untuned | tuned |\n");
+  fmt::print("|---|---|---:|---:|\n");
+  std::vector<std::unique_ptr<World>> worlds;
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    worlds.push_back(std::make_unique<World>(study, JobSet::test, seed));
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    std::vector<double> untuned;
+    std::vector<double> tuned;
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      untuned.push_back(slowdown_of(study, *worlds[seed - 1], entry, entry.untuned(), seed));
+      tuned.push_back(slowdown_of(study, *worlds[seed - 1], entry, entry.tuned(), seed));
+    }
+    std::string settings;
+    for (const Knob& knob : entry.knobs) settings += fmt::format(" {} {}", knob.name, knob.tuned);
+    fmt::print("| {} |{} | {} | {} |\n", entry.name, settings, in_one_cell(untuned),
+               in_one_cell(tuned));
+    std::fflush(stdout);
   }
 }
 
@@ -222,7 +264,7 @@ std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path
     const auto found = knobs.find(entry.name);
     const std::vector<double> values =
         found != knobs.end() && found->second.size() == entry.knobs.size() ? found->second
-                                                                           : entry.usual();
+                                                                           : entry.tuned();
     rivals.push_back({entry.name, make_rival(study, entry, values)});
   }
   const double evaluations[] = {static_cast<double>(study.auto_evaluations)};
@@ -384,7 +426,7 @@ void small(const Study& study) {
     if (!all) continue;
     const std::vector<Arrival> arrivals = {{Duration(0), job}};
     const DispatcherEntry* heft = find_dispatcher("heft").value();
-    const ClusterRun start = run_by(world.sim, *heft->make(heft->usual()), arrivals, seed);
+    const ClusterRun start = run_by(world.sim, *heft->make(heft->tuned()), arrivals, seed);
     const Clairvoyant found =
         find_clairvoyant(world.sim, arrivals, seed, {&start, 1}, {.evaluations = 600});
     ratios.push_back(found.mean_slowdown / all->mean_slowdown);
@@ -407,6 +449,8 @@ int run(const std::vector<std::string>& arguments) {
   const std::string part = words.empty() ? "" : words[0];
   if (part == "tune") {
     tune(study);
+  } else if (part == "settings") {
+    compare_settings(study);
   } else if (part == "rivals" && words.size() >= 3) {
     run_rivals(study, words[1], std::strtoull(words[2].c_str(), nullptr, 10),
                {words.begin() + 3, words.end()});
@@ -415,7 +459,8 @@ int run(const std::vector<std::string>& arguments) {
   } else if (part == "small") {
     small(study);
   } else {
-    fmt::print(stderr, "symphony_quality tune | rivals KNOBS SEED | table FILE... | small\n");
+    fmt::print(stderr,
+               "symphony_quality tune | settings | rivals KNOBS SEED | table FILE... | small\n");
     return 2;
   }
   return 0;

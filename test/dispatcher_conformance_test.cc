@@ -57,7 +57,7 @@ std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const 
 
 std::unique_ptr<Dispatcher> usual(const char* name) {
   const DispatcherEntry* entry = find_any_dispatcher(name).value();
-  return entry->make(entry->usual());
+  return entry->make(entry->tuned());
 }
 
 // Decisions of 1 us beside ops of milliseconds are left to who makes them; those of 10 ms are not,
@@ -111,9 +111,9 @@ TEST(QuickEnough, JudgesShortRunsTogetherAndTriesAgainLater) {
 TEST(DispatcherConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
   for (const DispatcherEntry& entry : all_dispatchers()) {
     for (const Case& one : cases()) {
-      const auto finishes = finishes_of(entry, entry.usual(), one, 3);
+      const auto finishes = finishes_of(entry, entry.tuned(), one, 3);
       EXPECT_EQ(finishes.size(), static_cast<size_t>(one.arrivals.jobs)) << entry.name;
-      EXPECT_EQ(finishes, finishes_of(entry, entry.usual(), one, 3)) << entry.name << one.name;
+      EXPECT_EQ(finishes, finishes_of(entry, entry.tuned(), one, 3)) << entry.name << one.name;
     }
   }
 }
@@ -122,11 +122,40 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
   for (const DispatcherEntry& entry : all_dispatchers()) {
     for (size_t k = 0; k < entry.knobs.size(); ++k) {
       for (const double value : {entry.knobs[k].choices.front(), entry.knobs[k].choices.back()}) {
-        std::vector<double> values = entry.usual();
+        std::vector<double> values = entry.tuned();
         values[k] = value;
         EXPECT_FALSE(finishes_of(entry, values, cases()[1], 4).empty())
             << entry.name << " " << entry.knobs[k].name << " = " << value;
       }
+    }
+  }
+}
+
+// The world that they were tuned for, on jobs of the test set: 60 of them, so that queues grow.
+TEST(DispatcherSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
+  Cluster cluster = job_study_cluster();
+  const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 40, 1));
+  ASSERT_TRUE(jobs);
+  ClusterSim sim(cluster, job_study_options(0.8));
+  const auto slowdown = [&](const DispatcherEntry& entry, const std::vector<double>& values) {
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      const auto dispatcher = entry.make(values);
+      const auto run = run_cluster(
+          sim, draw_arrivals(cluster, *jobs, {.load = 0.6, .jobs = 60}, seed), *dispatcher, seed);
+      EXPECT_TRUE(run);
+      for (const JobRecord& job : run->jobs) sum += job.slowdown() / (3 * 60);
+    }
+    return sum;
+  };
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    const double tuned = slowdown(entry, entry.tuned());
+    const double untuned = slowdown(entry, entry.untuned());
+    EXPECT_LT(tuned, 1.1 * untuned) << entry.name;
+    const bool starved = entry.name == "fifo" || entry.name == "graphene" ||
+                         entry.name == "paragon" || entry.name == "least_loaded";
+    if (starved) {
+      EXPECT_LT(tuned, 0.5 * untuned) << entry.name;
     }
   }
 }
@@ -140,7 +169,7 @@ TEST(DispatcherConformance, EveryOneConfiguresWhatNothingElseCanRun) {
     Cluster cluster = testing::small_cluster(costs);
     const auto job = testing::add(cluster, testing::chain({"a", "b", "a"}));
     ClusterSim sim(cluster, {});
-    const auto dispatcher = entry.make(entry.usual());
+    const auto dispatcher = entry.make(entry.tuned());
     const auto run =
         run_cluster(sim, {{Duration(0), job}, {Duration(10), job}}, *dispatcher, 1, 100);
     EXPECT_TRUE(run) << entry.name << ": " << run.error().message;
@@ -164,7 +193,7 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneForReal) {
     EXPECT_TRUE(must(real->verify_last()).good) << name;
   };
   for (const DispatcherEntry& entry : all_dispatchers()) {
-    expect_done(entry.name, *entry.make(entry.usual()));
+    expect_done(entry.name, *entry.make(entry.tuned()));
   }
   const TensorFile fresh = SymphonyModel::fresh({}, cluster, counters, 1);
   SymphonyDispatcher symphony(must(SymphonyModel::load(fresh, "fresh", cluster, counters)));
@@ -184,7 +213,7 @@ TEST(PlannedAuto, TakesJobsThatAreAloneNoLongerThanHeftsPlansInTheMean) {
       const DispatcherEntry* entry = find_any_dispatcher(name).value();
       ClusterSim sim(cluster, {.noise = false});
       const auto run =
-          run_cluster(sim, {{Duration(0), job}}, *entry->make(entry->usual()), 1, 100'000);
+          run_cluster(sim, {{Duration(0), job}}, *entry->make(entry->tuned()), 1, 100'000);
       EXPECT_TRUE(run) << run.error().message;
       return run ? run->jobs[0].slowdown() : 0;
     };

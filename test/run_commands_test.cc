@@ -1,6 +1,8 @@
 // What commands that run something for real promise: run as a user would.
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "test/support/cli.h"
 #include "tutti/kernels/cpu/blas.h"
@@ -357,6 +359,61 @@ TEST_F(WorkflowCommands, AreRunByOnlinePoliciesToo) {
                        "--online", "--allow-commands", "--run-folder", path("run")});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(read_text(path("ledger")), "one\ntwo\n");
+}
+
+std::string sleeps(const std::vector<std::string>& seconds) {
+  std::string ops;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    ops += (ops.empty() ? "" : ",") + ("{\"name\": \"s" + std::to_string(i)) +
+           R"(", "kind": "sleep", "command": {"argv": ["sleep", ")" + seconds[i] + "\"]}}";
+  }
+  return R"({"format": "tutti-graph", "schema_version": 2, "name": "s", "ops": [)" + ops + "]}";
+}
+
+// One after another they would take as long as all together.
+TEST_F(WorkflowCommands, ThisHostHasASlotForEachCore) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "this host has one core";
+  for (const auto& [seconds, together] :
+       {std::pair{std::vector<std::string>{"0.5", "0.5", "0.5", "0.5"}, 2.0},
+        std::pair{std::vector<std::string>{"0.9", "0.2", "0.2", "0.2", "0.3"}, 1.8}}) {
+    const std::string file = write("sleeps.json", sleeps(seconds));
+    const auto begin = std::chrono::steady_clock::now();
+    const Ran ran = run({"run", file, "--policy", "heft", "--allow-commands", "--run-folder",
+                         path("run" + std::to_string(seconds.size()))});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_LT(took.count(), 0.9 * together) << ran.out;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_NE(ran.err.find(std::to_string(seconds.size()) +
+                           " commands have no run time and are assumed to take 1 s each"),
+              std::string::npos)
+        << ran.err;
+  }
+}
+
+// On devices with memories of their own, files take time to move; commands that seemed to take none
+// all went to one device.
+TEST_F(WorkflowCommands, WithoutTimesAreSpreadOverDevices) {
+  const std::string file = write("wf.json", R"({"schemaVersion": "1.5", "name": "w", "workflow": {
+    "specification": {"tasks": [
+        {"id": "a", "inputFiles": ["in"], "outputFiles": ["x"]},
+        {"id": "b", "inputFiles": ["in"], "outputFiles": ["y"]}],
+      "files": [{"id": "in", "sizeInBytes": 1000000}, {"id": "x", "sizeInBytes": 1000000},
+                {"id": "y", "sizeInBytes": 1000000}]},
+    "execution": {"makespanInSeconds": 0, "executedAt": "now", "tasks": [
+        {"id": "a", "command": {"program": "sleep", "arguments": ["1"]}},
+        {"id": "b", "command": {"program": "sleep", "arguments": ["2"]}}]}}})");
+  const std::string machine = write("two.json", R"({"schema_version": 1, "name": "two",
+      "host": [{"name": "host", "memory_bytes": 1e9}],
+      "device": [{"name": "cpu0", "kind": "cpu", "flops_per_s": 1e9, "bytes_per_s": 1e9},
+                 {"name": "cpu1", "kind": "cpu", "flops_per_s": 1e9, "bytes_per_s": 1e9}],
+      "link": [{"name": "l0", "between": ["host", "cpu0"], "bytes_per_s": 1e9},
+               {"name": "l1", "between": ["cpu0", "cpu1"], "bytes_per_s": 1e6}]})");
+  const Ran ran = run({"plan", file, "-m", machine, "-o", "-"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("2 commands have no run time"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("\"cpu0\""), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("\"cpu1\""), std::string::npos) << ran.out;
 }
 
 TEST_F(WorkflowCommands, HaveFlagsThatMeanNothingWithoutThem) {

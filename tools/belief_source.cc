@@ -140,7 +140,7 @@ Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& ques
   if (auto learnt = learn_from(question, known); !learnt) return learnt.error();
   ClusterSim sim(*cluster, {.unknown_load = {.share = kUnknownLoad}, .counters = known.counters});
   const DispatcherEntry& heft = **find_dispatcher("heft");
-  const auto dispatcher = heft.make(heft.usual());
+  const auto dispatcher = heft.make(heft.tuned());
   dispatcher->begin(*cluster, question.seed);
   sim.reset(draw_arrivals(*cluster, *jobs, {.load = kLoad, .jobs = kJobs}, question.seed),
             question.seed);

@@ -15,6 +15,12 @@ namespace tutti {
 Error go_on_as(const std::string& program, const std::string& name,
                const std::vector<std::string>& arguments, const std::string& needs);
 
+// Whether that program stands beside this one.
+bool is_beside(const std::string& program);
+
+// What that program prints when it is run with these arguments; empty if it is not there or fails.
+std::string output_of(const std::string& program, const std::vector<std::string>& arguments);
+
 // What this program was called with.
 std::vector<std::string> own_arguments();
 

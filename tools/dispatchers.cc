@@ -45,7 +45,7 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
       [model = *model, quick, batch = options.decisions_per_look]() -> std::unique_ptr<Dispatcher> {
         auto symphony = std::make_unique<SymphonyDispatcher>(model, MindOptions{.batch = batch});
         if (quick == nullptr) return symphony;
-        return std::make_unique<QuickEnough>(std::move(symphony), quick->make(quick->usual()));
+        return std::make_unique<QuickEnough>(std::move(symphony), quick->make(quick->tuned()));
       }};
 }
 
@@ -61,7 +61,7 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
                                                       const DeciderOptions& options) {
   std::vector<NamedDispatcher> found;
   const auto add = [&](const DispatcherEntry& entry) {
-    found.push_back({entry.name, [&entry] { return entry.make(entry.usual()); }});
+    found.push_back({entry.name, [&entry] { return entry.make(entry.tuned()); }});
   };
   if (names.empty()) {
     for (const DispatcherEntry& entry : all_dispatchers()) add(entry);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/parse_errors.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
@@ -23,7 +24,7 @@ void add_graph_make(CLI::App& graph_command, int& exit_code) {
 }
 
 Result<Graph> make_graph(const std::string& words, double most_made) {
-  CLI::App make;
+  CLI::App make("", "tutti graph make");
   make.require_subcommand(1);
   Result<Graph> graph = invalid_input("no words");
   const MakeGraphs how{.take =
@@ -40,8 +41,8 @@ Result<Graph> make_graph(const std::string& words, double most_made) {
   } catch (const CLI::Success&) {  // --help
     return invalid_input("'" + words + "' makes no graph");
   } catch (const CLI::ParseError& error) {
-    return invalid_input(
-        fmt::format("'{}' makes no graph: {}; see tutti graph make --help", words, error.what()));
+    return invalid_input(fmt::format("'{}' makes no graph: {}", words,
+                                     parse_error_text(make, error, CLI::detail::split_up(words))));
   }
   return graph;
 }

@@ -11,6 +11,7 @@
 #include "tools/recorded_machine.h"
 #include "tutti/base/output.h"
 #include "tutti/base/parallel.h"
+#include "tutti/costs/assumed.h"
 #include "tutti/costs/coverage.h"
 #include "tutti/costs/file.h"
 #include "tutti/graph/names.h"
@@ -98,6 +99,15 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
   }
 }
 
+void assume_times_of_commands(const Graph& graph, const std::string& graph_file, CostSpec& spec) {
+  const AssumedTimes assumed = assume_equal_commands(graph, spec);
+  if (assumed.commands == 0) return;
+  fmt::print(stderr,
+             "tutti: warning: {}: {} commands have no run time and are assumed to take {} each; "
+             "give run_time_ns in the graph, or rows with --costs\n",
+             graph_file, assumed.commands, to_text(assumed.each));
+}
+
 // Costs are by kind of device: a cpu of four cores is not the cpu of one that was measured. What
 // was measured stands in parentheses after the machine's name.
 void warn_about_units(const CostSpec& spec, const Machine& machine, const std::string& costs_file) {
@@ -178,9 +188,11 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
         "--as-recorded needs --machine recorded: only there are the hosts it names");
   }
   loaded.imported = std::make_unique<Imported>(std::move(*imported));
+  const Graph& read_graph = loaded.imported->graph;
   Result<Machine> loaded_machine = given                   ? Result<Machine>(std::move(*given))
                                    : machine == "recorded" ? recorded_machine(*loaded.imported)
-                                                           : load_machine(machine);
+                                   : read_graph.command_count() > 0 ? load_command_machine(machine)
+                                                                    : load_machine(machine);
   if (!loaded_machine) return loaded_machine.error();
   loaded.machine = std::make_unique<Machine>(std::move(*loaded_machine));
   Result<CostSpec> loaded_costs = load_costs(costs);
@@ -192,6 +204,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     spec.kind_noise.clear();
     spec.ignore_spreads = true;
   }
+  assume_times_of_commands(read_graph, graph, spec);
   loaded.calibration = spec.calibration;
   loaded.validation = spec.validation;
   if (const auto good = check_names(loaded.imported->graph, *loaded.machine, spec, costs); !good) {

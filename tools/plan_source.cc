@@ -37,10 +37,9 @@ Result<Plan> PlanSource::get(const Problem& problem, const ModelOptions& model,
 }
 
 Result<const PolicyEntry*> PlanSource::online_policy() const {
-  const Result<const PolicyEntry*> entry = find_policy(policy);
-  if (!entry || (*entry)->make_policy) return entry;
-  return invalid_input(fmt::format(
-      "policy '{}' plans ahead and cannot be asked during a run; leave out --online", policy));
+  Result<const PolicyEntry*> entry = find_online_policy(policy);
+  if (entry || !find_policy(policy)) return entry;
+  return invalid_input(entry.error().message + "; leave out --online, or name one of them");
 }
 
 }  // namespace tutti

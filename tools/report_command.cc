@@ -1,5 +1,5 @@
 // tutti report: one self-contained HTML page from plans, traces, comparisons, validations,
-// training logs and beliefs about machines.
+// training logs, whatever else commands print as JSON, and beliefs about machines.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ struct ReportArguments {
   bool machine_given = false;
 };
 
-enum class What { graph, plan, trace, comparison, validation, training_log, model };
+enum class What { graph, plan, trace, comparison, validation, training_log, output, model };
 
 // The text that the first "format" of a JSON text has, or nothing.
 std::string_view format_of(std::string_view start) {
@@ -55,7 +55,8 @@ What recognise(std::string_view start) {
   if (format == "tutti-trace") return What::trace;
   if (format == "tutti-validation") return What::validation;
   if (looks_like_training_log(start)) return What::training_log;
-  return looks_like_comparison(start) ? What::comparison : What::graph;
+  if (looks_like_comparison(start)) return What::comparison;
+  return looks_like_command_output(start) ? What::output : What::graph;
 }
 
 struct Input {
@@ -72,8 +73,9 @@ Result<Input> open_input(const std::string& path) {
   const bool is_run = std::filesystem::is_regular_file(log, ignored);
   Result<Source> source = Source::open(is_run ? log : path);
   if (!source) return source.error();
-  const bool is_log = is_run || path.ends_with(".jsonl");
-  const What what = is_log ? What::training_log : recognise(source->peek());
+  What what = recognise(source->peek());
+  const bool unknown_log = what == What::graph && path.ends_with(".jsonl");
+  if (is_run || unknown_log) what = What::training_log;
   return Input{path, std::move(*source), what};
 }
 
@@ -88,11 +90,11 @@ Result<std::vector<Input>> open_inputs(const std::vector<std::string>& files) {
   }
   for (const Input& input : inputs) {
     if (input.what == What::graph && graph != nullptr) {
-      return invalid_input(
-          fmt::format("{} is neither a plan, a trace, a comparison, a validation, a training log "
-                      "nor a model, and {} is taken for the graph already; a report is about one "
-                      "graph",
-                      input.source.name(), graph->name()));
+      return invalid_input(fmt::format(
+          "{} is neither a plan, a trace, a training log, a model nor JSON that a "
+          "command of tutti printed, and {} is taken for the graph already; a report is "
+          "about one graph",
+          input.source.name(), graph->name()));
     }
     if (input.what == What::model && model != nullptr) {
       return invalid_input(
@@ -149,6 +151,12 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
       page.validations.push_back(std::move(*validation));
       continue;
     }
+    if (input.what == What::output) {
+      Result<CommandOutput> output = read_command_output(input.source);
+      if (!output) return output.error();
+      page.outputs.push_back(std::move(*output));
+      continue;
+    }
     if (input.what == What::training_log) {
       Result<TrainingLog> log = read_training_log(input.source);
       if (!log) return log.error();
@@ -165,9 +173,9 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
     page.runs.push_back(std::move(*run));
   }
   if (page.runs.empty() && page.comparisons.empty() && page.training.empty() &&
-      page.validations.empty() && page.beliefs.empty()) {
+      page.validations.empty() && page.outputs.empty() && page.beliefs.empty()) {
     return invalid_input(
-        "a report needs at least one plan, trace, comparison, validation or training log, or "
+        "a report needs at least one plan, trace, training log or JSON that a command printed, or "
         "--belief");
   }
   if (problem == nullptr) return {};
@@ -185,7 +193,7 @@ Result<void> add_belief(const ReportArguments& arguments, std::vector<Input>& in
         "{} is a model, of which the belief can be shown; say which by --belief prior, host or sim",
         model->source.name()));
   }
-  BeliefQuestion question{.told = arguments.belief, .costs = arguments.inputs.costs};
+  BeliefQuestion question{.told = arguments.belief, .machine = {}, .costs = arguments.inputs.costs};
   if (arguments.machine_given) question.machine = arguments.inputs.machine;
   std::optional<TensorFile> file;
   if (model != inputs.end()) {
@@ -238,10 +246,11 @@ int run_report(const ReportArguments& arguments) {
   if (Result<void> written = output->commit(); !written) return report(written.error());
   if (arguments.output != "-") {
     fmt::print(
-        "report written to {} (runs: {}, comparisons: {}, training logs: {}{}{}); open it in a "
+        "report written to {} (runs: {}, comparisons: {}, training logs: {}{}{}{}); open it in a "
         "browser\n",
         arguments.output, page.runs.size(), page.comparisons.size(), page.training.size(),
         page.validations.empty() ? "" : fmt::format(", validations: {}", page.validations.size()),
+        page.outputs.empty() ? "" : fmt::format(", other results: {}", page.outputs.size()),
         page.beliefs.empty() ? "" : fmt::format(", beliefs: {}", page.beliefs.size()));
   }
   return 0;
@@ -252,7 +261,7 @@ int run_report(const ReportArguments& arguments) {
 void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "report",
-      "Write one HTML page to look at, from plans, traces, comparisons, training and beliefs");
+      "Write one HTML page to look at, from plans, traces, and whatever commands print as JSON");
   command->footer(
       "Example: tutti compare graph.json --machine p100-4 --json > compare.json\n"
       "         tutti simulate graph.json --machine p100-4 --trace trace.json\n"
@@ -261,10 +270,11 @@ void add_report_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReportArguments>();
   command->add_option(
       "files", arguments->files,
-      "Plans, traces, comparisons (tutti compare --json), validations (tutti validate -o), "
-      "training logs or the folders they are in, the graph that plans and traces are of, and a "
-      "model of tutti train symphony for --belief; each is recognised by its content; - is "
-      "standard input");
+      "Plans, traces, comparisons (tutti compare --json, simulated or real), validations (tutti "
+      "validate), training logs or the folders they are in, what any other command prints with "
+      "--json (cluster, exact, what-if, ...), logs of tutti serve --run-log, the graph that plans "
+      "and traces are of, and a model of tutti train symphony for --belief; each is recognised by "
+      "its content; - is standard input");
   arguments->inputs.add_rest_to(*command);
   arguments->inputs.add_noise_to(*command);
   command

@@ -12,11 +12,13 @@
 #include <memory>
 
 #include "tools/commands.h"
+#include "tools/deciders.h"
 #include "tools/dispatchers.h"
 #include "tools/graph_make.h"
 #include "tools/inputs.h"
 #include "tools/server_options.h"
 #include "tutti/base/parallel.h"
+#include "tutti/base/suggest.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/dispatchers.h"
@@ -98,9 +100,11 @@ Result<bool> is_for_many_jobs(const std::string& name) {
   const Result<const PolicyEntry*> policy = find_policy(name);
   if (policy && (*policy)->make_policy) return false;
   if (find_any_dispatcher(name)) return true;
-  if (policy) return false;  // whoever opens it says why not
-  return invalid_input(
-      fmt::format("{}; tutti cluster --help lists dispatchers", policy.error().message));
+  const std::vector<std::string> known = names_for_real_service();
+  if (!policy) return invalid_input(unknown_word("policy", name, known));
+  return invalid_input(fmt::format(
+      "policy '{}' plans ahead and cannot be asked during a run; those that can are: {}", name,
+      in_a_row(known)));
 }
 
 // Several real jobs at once.
@@ -139,6 +143,11 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
     Result<std::unique_ptr<Runner>> runner = make_sim_runner(machine, std::move(options), places);
     if (!runner) return runner.error();
     return Running{std::move(*runner), make_run_meter(machine)};
+  }
+  if (arguments.daemon.allow_commands && arguments.machine == "this-host") {
+    Result<Machine> slots = load_command_machine(arguments.machine);
+    if (!slots) return slots.error();
+    options.command_machine = std::make_shared<const Machine>(std::move(*slots));
   }
   const Result<bool> many = is_for_many_jobs(options.policy);
   if (!many) return many.error();

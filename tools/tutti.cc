@@ -1,11 +1,11 @@
 // tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 
 #include "tools/commands.h"
+#include "tools/parse_errors.h"
 
 int main(int argc, char** argv) {
   CLI::App app{
@@ -46,22 +46,12 @@ int main(int argc, char** argv) {
   tutti::add_cancel_command(app, exit_code);
   tutti::add_drain_command(app, exit_code);
   tutti::add_completion_command(app, exit_code);
-  // The parser would only say that a command is missing.
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  const bool known = argc < 2 || argv[1][0] == '-' ||
-                     std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
-                       return command->get_name() == argv[1];
-                     });
-  if (!known) {
-    std::fprintf(stderr, "tutti: there is no command '%s'; tutti --help lists those there are\n",
-                 argv[1]);
-    return 2;
-  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
+    const std::string text = tutti::parse_error_text(app, error, tutti::words_of(argc, argv));
+    std::fprintf(stderr, "tutti: %s\n", text.c_str());
     return 2;
   } catch (const std::exception& error) {  // memory, or a standard output that takes no more
     std::fprintf(stderr, "tutti: %s\n", error.what());

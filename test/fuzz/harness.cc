@@ -24,6 +24,7 @@ std::span<const Harness> harnesses() {
       {"search_state", fuzz_search_state},
       {"trace", fuzz_trace},
       {"comparison", fuzz_comparison},
+      {"command_output", fuzz_command_output},
       {"arrivals", fuzz_arrivals},
       {"model", fuzz_model},
       {"training_log", fuzz_training_log},

@@ -35,6 +35,7 @@ bool fuzz_plan(const uint8_t* data, size_t size);  // of the world in world.h
 bool fuzz_search_state(const uint8_t* data, size_t size);
 bool fuzz_trace(const uint8_t* data, size_t size);  // of the world in world.h
 bool fuzz_comparison(const uint8_t* data, size_t size);
+bool fuzz_command_output(const uint8_t* data, size_t size);
 bool fuzz_training_log(const uint8_t* data, size_t size);
 bool fuzz_calibration(const uint8_t* data, size_t size);
 bool fuzz_validation(const uint8_t* data, size_t size);

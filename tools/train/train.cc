@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "tools/inputs.h"
+#include "tools/parse_errors.h"
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
 #include "tools/train/real.h"
@@ -16,6 +17,7 @@
 #include "tutti/policy/doppler/general.h"
 #include "tutti/train/configuration.h"
 #include "tutti/train/run.h"
+#include "tutti/train/symphony_configuration.h"
 
 namespace tutti {
 namespace {
@@ -410,6 +412,19 @@ void add_doppler(CLI::App& app, int& exit_code) {
   });
 }
 
+// A line each: method, name, what it is; tutti policies reads them.
+void add_list(CLI::App& app) {
+  app.add_subcommand("list", "List the configurations of both by name, for --config")->callback([] {
+    for (const auto& [name, what] : configurations_described()) {
+      fmt::print("doppler\t{}\t{}\n", name, what);
+    }
+    for (const std::string& name : symphony_configuration_names()) {
+      fmt::print("symphony\t{}\t{}\n", name,
+                 name == "default" ? "ours" : "the figures of the paper");
+    }
+  });
+}
+
 }  // namespace
 }  // namespace tutti
 
@@ -425,17 +440,13 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tutti::add_doppler(app, exit_code);
   tutti::add_symphony(app, exit_code);
-  const std::string what = argc > 1 ? argv[1] : "-";
-  if (what.empty() || (what[0] != '-' && what != "doppler" && what != "symphony")) {
-    std::fprintf(stderr, "tutti: '%s' cannot be trained; doppler and symphony can; see --help\n",
-                 what.c_str());
-    return 2;
-  }
+  tutti::add_list(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help
-    std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
+    const std::string text = tutti::parse_error_text(app, error, tutti::words_of(argc, argv));
+    std::fprintf(stderr, "tutti: %s\n", text.c_str());
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tutti: %s\n", error.what());

@@ -64,6 +64,18 @@ MachineSpec describe_host(const HostFacts& facts) {
   return spec;
 }
 
+MachineSpec describe_command_host(const HostFacts& facts) {
+  HostFacts cores = facts;
+  cores.gpus.clear();
+  MachineSpec spec = describe_host(cores);
+  for (MachineSpec::DeviceSpec& cpu : spec.devices) {
+    cpu.device.slots = cpu.device.units;
+    cpu.device.flops_per_s /= cpu.device.slots;  // rates are those of one op
+    cpu.device.bytes_per_s /= cpu.device.slots;
+  }
+  return spec;
+}
+
 MachineSpec describe_groups(const HostFacts& facts, int devices, int cores) {
   MachineSpec spec{.name = fmt::format("this-host:{}x{}", devices, cores),
                    .hosts = {{.name = "host", .memory_bytes = facts.memory_bytes}},
@@ -104,6 +116,10 @@ HostFacts this_host() {
 
 Result<Machine> discover_machine() {
   return Machine::build(describe_host(this_host()));
+}
+
+Result<Machine> discover_command_machine() {
+  return Machine::build(describe_command_host(this_host()));
 }
 
 Result<Machine> discover_groups(int devices, int cores) {

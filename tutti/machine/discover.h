@@ -11,6 +11,10 @@ namespace tutti {
 
 Result<Machine> discover_machine();
 
+// The same host for graphs of commands: its CPU devices alone, with a slot for each core, so that
+// as many commands run at a time as there are cores.
+Result<Machine> discover_command_machine();
+
 // The host's cores alone, as `devices` CPU devices of `cores` cores with a memory of their own
 // each: a machine of several devices on any host. Fails (invalid_input) if the host has fewer
 // cores.

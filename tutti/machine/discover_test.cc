@@ -115,6 +115,18 @@ TEST(DescribeHost, LinksEachGpuToTheHost) {
             "gpu0.copy-out gpu0-pcie< | gpu1-pcie> gpu1.copy-in");
 }
 
+// Two nodes of 8 and 4 cores: 12 commands at a time, each at the speed of one core; no GPU.
+TEST(DescribeHost, GivesCommandsASlotForEachCore) {
+  const auto machine = Machine::build(describe_command_host(
+      {.cores_by_numa_node = {8, 4}, .hertz = 2e9, .memory_bytes = 1 << 30, .gpus = {GpuFacts{}}}));
+  ASSERT_TRUE(machine) << machine.error().message;
+  ASSERT_EQ(machine->size(), 2);
+  EXPECT_EQ(machine->device(DeviceId{0}).slots, 8);
+  EXPECT_EQ(machine->device(DeviceId{1}).slots, 4);
+  EXPECT_EQ(machine->device(DeviceId{1}).units, 4);
+  EXPECT_DOUBLE_EQ(machine->device(DeviceId{0}).flops_per_s, 2e9 * 16);
+}
+
 TEST(Discover, FindsAtLeastOneDeviceHere) {
   const auto machine = discover_machine();
   ASSERT_TRUE(machine) << machine.error().message;

@@ -55,6 +55,10 @@ std::vector<GpuFacts> cuda_gpus(const std::string& root);
 // to the host.
 MachineSpec describe_host(const HostFacts& facts);
 
+// The same without GPUs, each CPU device with a slot for each of its cores: for commands, which are
+// programs of one process each and take a core.
+MachineSpec describe_command_host(const HostFacts& facts);
+
 // The cores alone, as so many equal devices of so many cores, each with its share of the memory for
 // its own. What goes from one to another is a copy, and copies share what the memory gives.
 MachineSpec describe_groups(const HostFacts& facts, int devices, int cores);

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "tutti/base/source.h"
+#include "tutti/base/suggest.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/spec.h"
@@ -287,6 +288,18 @@ namespace {
 
 constexpr std::string_view kThisHost = "this-host";
 
+// "; did you mean 'p100-4'? known are: ...", for a name that is none.
+std::string what_machines_there_are(std::string_view name) {
+  std::vector<std::string> names;
+  for (const NamedSpec& preset : kPresets) names.emplace_back(preset.name);
+  names.emplace_back("uniform-4");
+  names.emplace_back(kThisHost);
+  const std::string meant = did_you_mean(name, names);
+  std::string known = "uniform-N (N from 1 to 1024)";
+  for (const NamedSpec& preset : kPresets) known += std::string(", ") + preset.name;
+  return fmt::format("{} known are: {}, {}", meant.empty() ? ";" : meant, known, kThisHost);
+}
+
 // "this-host:4x2".
 Result<Machine> load_groups(const std::string& name) {
   const char* begin = name.data() + kThisHost.size() + 1;
@@ -317,12 +330,11 @@ std::vector<Preset> machine_presets() {
 
 Result<Machine> make_preset(std::string_view name) {
   if (const int count = uniform_count(name); count > 0) return build_preset(name, uniform(count));
-  std::string known = "uniform-N (N from 1 to 1024)";
   for (const NamedSpec& preset : kPresets) {
     if (preset.name == name) return build_preset(name, preset.make());
-    known += std::string(", ") + preset.name;
   }
-  return invalid_input(fmt::format("there is no machine preset '{}'; known are: {}", name, known));
+  return invalid_input(
+      fmt::format("there is no machine preset '{}'{}", name, what_machines_there_are(name)));
 }
 
 Result<Machine> load_machine(const std::string& name_or_path) {
@@ -331,10 +343,14 @@ Result<Machine> load_machine(const std::string& name_or_path) {
   if (is_preset(name_or_path)) return make_preset(name_or_path);
   auto source = Source::open(name_or_path);
   if (!source) {
-    return invalid_input(fmt::format("{}; a machine is a preset, \"this-host\" or a machine file",
-                                     source.error().message));
+    return invalid_input(fmt::format("{}{}; or name a machine file", source.error().message,
+                                     what_machines_there_are(name_or_path)));
   }
   return read_machine(*source);
+}
+
+Result<Machine> load_command_machine(const std::string& name_or_path) {
+  return name_or_path == kThisHost ? discover_command_machine() : load_machine(name_or_path);
 }
 
 }  // namespace tutti

@@ -22,8 +22,11 @@ std::vector<Preset> machine_presets();
 Result<Machine> make_preset(std::string_view name);
 
 // A preset's name, "this-host", "this-host:4x2" (its cores as four devices of two), or a machine
-// file.
+// file. Fails with a sentence that suggests the nearest name and lists those there are.
 Result<Machine> load_machine(const std::string& name_or_path);
+
+// The same for a graph of commands, to which "this-host" gives a slot for each core.
+Result<Machine> load_command_machine(const std::string& name_or_path);
 
 }  // namespace tutti
 

@@ -1,8 +1,8 @@
 #include "tutti/policy/registry.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "tutti/base/suggest.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/best_subset.h"
@@ -151,13 +151,33 @@ std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>
 }
 
 Result<const PolicyEntry*> find_policy(std::string_view name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const PolicyEntry& entry : policy_registry()) {
     if (entry.name == name) return &entry;
     names.push_back(entry.name);
   }
-  return invalid_input(
-      fmt::format("there is no policy '{}'; there are: {}", name, fmt::join(names, ", ")));
+  return invalid_input(unknown_word("policy", name, names));
+}
+
+std::vector<std::string> online_policy_names() {
+  std::vector<std::string> names;
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (entry.make_policy) names.push_back(entry.name);
+  }
+  return names;
+}
+
+Result<const PolicyEntry*> find_online_policy(std::string_view name) {
+  const std::vector<std::string> names = online_policy_names();
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (entry.name != name) continue;
+    if (entry.make_policy) return &entry;
+    return invalid_input(
+        fmt::format("policy '{}' plans ahead and cannot be asked during a run; those that can are: "
+                    "{}",
+                    name, in_a_row(names)));
+  }
+  return invalid_input(unknown_word("policy that can be asked during a run", name, names));
 }
 
 Result<Plan> make_plan(const PolicyEntry& entry, const Problem& problem, const Budget& budget,

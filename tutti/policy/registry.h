@@ -37,8 +37,12 @@ const std::vector<PolicyEntry>& policy_registry();
 // The same with another model behind `doppler`; null: the one that comes with tutti.
 std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>& model);
 
-// Fails with a sentence that lists the names there are.
+// Fails with a sentence that suggests the nearest name and lists those there are.
 Result<const PolicyEntry*> find_policy(std::string_view name);
+
+// One that can be asked during a run. Fails likewise; the names it lists are of such policies.
+Result<const PolicyEntry*> find_online_policy(std::string_view name);
+std::vector<std::string> online_policy_names();
 
 // Plans with a policy of the registry and fills in the provenance.
 Result<Plan> make_plan(const PolicyEntry& entry, const Problem& problem, const Budget& budget,

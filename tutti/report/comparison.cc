@@ -5,6 +5,20 @@
 namespace tutti {
 namespace {
 
+// Of real runs. A single one has neither spread nor interval.
+void read_measured(const Document& measured, Fields& row, const std::string& file,
+                   ComparedPolicy& result) {
+  Fields fields(measured, file, "\"measured_ns\"");
+  result.mean_ns = fields.number("mean", {});
+  result.min_ns = fields.number("least", {});
+  const Document* stddev = fields.entry("stddev");
+  if (stddev != nullptr && stddev->kind != Document::Kind::null) {
+    result.stddev_ns = fields.as_number(*stddev, "stddev", {}).value_or(0);
+  }
+  result.runs = static_cast<int64_t>(row.items("makespans_ns").size());
+  if (auto done = fields.done_with_foreign_keys(); !done) row.fail_with(done.error());
+}
+
 void read_makespan(Fields& row, const std::string& file, ComparedPolicy& result) {
   const Document* makespan = row.entry("makespan_ns");
   if (makespan == nullptr) {
@@ -23,13 +37,21 @@ Result<ComparedPolicy> read_result(const Document& item, const std::string& file
   Fields fields(item, file, "a result of the comparison");
   ComparedPolicy result;
   result.policy = fields.text("policy");
+  const Document* barriers = fields.entry("bulk_synchronous");
+  if (barriers != nullptr && barriers->boolean) result.policy += ", bulk-synchronous";
   if (fields.entry("error") != nullptr) {
     result.error = fields.text("error", "");
   } else {
-    read_makespan(fields, file, result);
-    const Document* planned = fields.entry("planned_makespan_ns");
+    const Document* measured = fields.entry("measured_ns");
+    if (measured != nullptr) {
+      read_measured(*measured, fields, file, result);
+    } else {
+      read_makespan(fields, file, result);
+    }
+    const char* key = measured != nullptr ? "predicted_ns" : "planned_makespan_ns";
+    const Document* planned = fields.entry(key);
     if (planned != nullptr && planned->kind != Document::Kind::null) {
-      result.planned_ns = fields.as_number(*planned, "planned_makespan_ns", {});
+      result.planned_ns = fields.as_number(*planned, key, {});
     }
     result.plan_seconds = fields.number("plan_seconds", {.fallback = 0});
   }
@@ -42,8 +64,9 @@ Result<ComparedPolicy> read_result(const Document& item, const std::string& file
 bool looks_like_comparison(std::string_view start) {
   const size_t first = start.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && start[first] == '{' &&
-         start.find("\"bounds_ns\"") != std::string_view::npos &&
-         start.find("\"results\"") != std::string_view::npos;
+         start.find("\"results\"") != std::string_view::npos &&
+         (start.find("\"bounds_ns\"") != std::string_view::npos ||
+          start.find("\"measured_ns\"") != std::string_view::npos);
 }
 
 Result<Comparison> read_comparison(Source& source) {
@@ -55,8 +78,11 @@ Result<Comparison> read_comparison(Source& source) {
   fields.schema_version(1);
   comparison.graph = fields.text("graph", "");
   comparison.machine = fields.text("machine", "");
-  comparison.model = fields.text("model", "");
-  comparison.lower_bound_ns = fields.number("lower_bound_ns", {});
+  comparison.runtime = fields.text("runtime", "");
+  if (comparison.runtime.empty()) {
+    comparison.model = fields.text("model", "");
+    comparison.lower_bound_ns = fields.number("lower_bound_ns", {});
+  }
   for (const Document& item : fields.items("results")) {
     Result<ComparedPolicy> result = read_result(item, file);
     if (!result) return result.error();

@@ -1,4 +1,5 @@
-// What `tutti compare --json` wrote, as the page shows it. See docs/formats/compare.md.
+// What `tutti compare --json` wrote, of simulated or of real runs, as the page shows it. See
+// docs/formats/compare.md.
 
 #ifndef TUTTI_REPORT_COMPARISON_H_
 #define TUTTI_REPORT_COMPARISON_H_
@@ -20,7 +21,7 @@ struct ComparedPolicy {
   double min_ns = 0;
   double stddev_ns = 0;
   int64_t runs = 0;
-  std::optional<double> planned_ns{};
+  std::optional<double> planned_ns{};  // of a real run: predicted by the simulator
   double plan_seconds = 0;
   std::optional<std::string> error{};  // why it refused; the rest then says nothing
 };
@@ -29,8 +30,9 @@ struct Comparison {
   std::string name;  // where it was read from
   std::string graph{};
   std::string machine{};
-  std::string model{};
-  double lower_bound_ns = 0;
+  std::string model{};                     // of the simulator; empty: real runs
+  std::string runtime{};                   // that ran the plans for real; empty: simulated
+  std::optional<double> lower_bound_ns{};  // real runs have none
   std::vector<ComparedPolicy> results{};
 };
 

@@ -53,5 +53,33 @@ TEST(Comparison, SaysWhatIsWrongInOneSentence) {
   }
 }
 
+// As tutti compare --runtime local writes them: measured, without a bound.
+TEST(Comparison, RealRunsAreReadToo) {
+  const std::string text = R"({"schema_version": 1, "graph": "g", "machine": "this-host",
+      "runtime": "local", "results": [
+      {"policy": "heft", "bulk_synchronous": false, "measured_ns": {"mean": 20, "half_interval": 3,
+       "median": 19, "least": 18, "stddev": 2}, "predicted_ns": 15, "plan_seconds": 0.5,
+       "makespans_ns": [18, 22]},
+      {"policy": "heft", "bulk_synchronous": true, "measured_ns": {"mean": 30, "half_interval": null,
+       "median": 30, "least": 30, "stddev": null}, "predicted_ns": null, "makespans_ns": [30]},
+      {"policy": "auto", "bulk_synchronous": false, "error": "stopped"}]})";
+  EXPECT_TRUE(looks_like_comparison(text));
+  Source source = Source::from_text("real.json", text);
+  const auto comparison = read_comparison(source);
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->runtime, "local");
+  EXPECT_EQ(comparison->lower_bound_ns, std::nullopt);
+  ASSERT_EQ(comparison->results.size(), 3U);
+  const ComparedPolicy& first = comparison->results[0];
+  EXPECT_EQ(first.mean_ns, 20);
+  EXPECT_EQ(first.min_ns, 18);
+  EXPECT_EQ(first.stddev_ns, 2);
+  EXPECT_EQ(first.runs, 2);
+  EXPECT_EQ(first.planned_ns, 15);
+  EXPECT_EQ(comparison->results[1].policy, "heft, bulk-synchronous");
+  EXPECT_EQ(comparison->results[1].planned_ns, std::nullopt);
+  EXPECT_EQ(comparison->results[2].error, "stopped");
+}
+
 }  // namespace
 }  // namespace tutti

@@ -263,7 +263,9 @@ void write_problem(const Page& page, JsonWriter& json) {
 void write_comparison(const Comparison& comparison, JsonWriter& json) {
   json.open_object().field("name", comparison.name).field("graph", comparison.graph);
   json.field("machine", comparison.machine).field("model", comparison.model);
-  json.field("lower_bound_ns", comparison.lower_bound_ns).key("results").open_list();
+  json.field("runtime", comparison.runtime).key("lower_bound_ns");
+  comparison.lower_bound_ns ? json.value(*comparison.lower_bound_ns) : json.null();
+  json.key("results").open_list();
   for (const ComparedPolicy& row : comparison.results) {
     json.open_object().field("policy", row.policy);
     if (row.error) {
@@ -365,6 +367,8 @@ std::string page_data(const Page& page) {
   for (const TrainingLog& log : page.training) write_training_log(log, json);
   json.close_list().key("validations").open_list();
   for (const ReportedValidation& one : page.validations) write_validation(one, json);
+  json.close_list().key("outputs").open_list();
+  for (const CommandOutput& one : page.outputs) write_command_output(one, json);
   json.close_list().key("beliefs").open_list();
   for (const ReportedBelief& belief : page.beliefs) write_belief(belief, json);
   json.close_list().close_object();

@@ -1,5 +1,6 @@
 // The report: one HTML page that needs nothing else, made from runs of one problem, from
-// comparisons, validations of the simulator, the logs of training runs and beliefs about machines.
+// comparisons, validations of the simulator, the logs of training runs, what other commands printed
+// as JSON, and beliefs about machines.
 // This room turns values into the page; web/ holds how it looks and behaves.
 
 #ifndef TUTTI_REPORT_PAGE_H_
@@ -14,6 +15,7 @@
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 #include "tutti/report/belief_view.h"
+#include "tutti/report/command_output.h"
 #include "tutti/report/comparison.h"
 #include "tutti/report/training_log.h"
 #include "tutti/report/validation.h"
@@ -43,6 +45,7 @@ struct Page {
   std::vector<Comparison> comparisons{};
   std::vector<TrainingLog> training{};
   std::vector<ReportedValidation> validations{};
+  std::vector<CommandOutput> outputs{};
   std::vector<ReportedBelief> beliefs{};
 };
 

@@ -14,7 +14,7 @@ namespace {
 ClusterRun run_by(ClusterSim& sim, const std::vector<Arrival>& arrivals, const char* name,
                   uint64_t luck) {
   const DispatcherEntry* entry = find_dispatcher(name).value();
-  const auto dispatcher = entry->make(entry->usual());
+  const auto dispatcher = entry->make(entry->tuned());
   return run_cluster(sim, arrivals, *dispatcher, luck).value();
 }
 

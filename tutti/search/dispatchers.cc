@@ -26,7 +26,7 @@ DispatcherEntry planned_auto() {
   return {"planned_auto",
           "each job as auto plans it, when it first comes, as if it had the machine to itself",
           "",
-          {{"evaluations", 500, {100, 500}}},
+          {{"evaluations", 500, 500, {100, 500}}},
           [](std::span<const double> values) {
             const auto evaluations = static_cast<int64_t>(values[0]);
             return std::make_unique<Planned>([evaluations](const Problem& problem) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tutti/base/suggest.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/search/affordable.h"
@@ -284,9 +285,9 @@ Result<PolicyEntry> find_planner(std::string_view name, const AutoSettings& sett
   const auto found = std::find_if(entries.begin(), entries.end(),
                                   [&](const PolicyEntry& entry) { return entry.name == name; });
   if (found != entries.end()) return *found;
-  std::string names;
-  for (const PolicyEntry& entry : entries) names += (names.empty() ? "" : ", ") + entry.name;
-  return invalid_input(fmt::format("there is no policy '{}'; there are {}", name, names));
+  std::vector<std::string> names;
+  for (const PolicyEntry& entry : entries) names.push_back(entry.name);
+  return invalid_input(unknown_word("policy", name, names));
 }
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tutti/costs/assumed.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/command/command_run.h"
@@ -17,9 +18,10 @@ struct JobProblem {
   std::unique_ptr<Problem> problem;
 };
 
-Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const CostSpec& spec) {
+Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, CostSpec spec) {
   if (graph.size() == 0) return invalid_input("the graph has no ops to run");
   JobProblem made;
+  assume_equal_commands(graph, spec);
   Result<Costs> costs = Costs::build(graph, machine, spec);
   if (!costs) return costs.error();
   made.costs = std::make_unique<Costs>(std::move(*costs));
@@ -27,15 +29,6 @@ Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, const 
   if (!problem) return problem.error();
   made.problem = std::make_unique<Problem>(std::move(*problem));
   return made;
-}
-
-Result<const PolicyEntry*> online_policy(const std::string& name) {
-  const Result<const PolicyEntry*> entry = find_policy(name);
-  if (!entry || (*entry)->make_policy) return entry;
-  return invalid_input(fmt::format(
-      "policy '{}' plans ahead and cannot be asked during a run; tutti policies lists those that "
-      "can",
-      name));
 }
 
 RunReport report_of(const Machine& machine, const Trace& trace) {
@@ -70,14 +63,14 @@ class LocalRunner : public Runner {
       if (graph.command_count() < graph.size()) {
         return invalid_input("some ops of the graph have a command and others have none");
       }
-      return check_runnable(graph, machine_, options_.costs);
+      return check_runnable(graph, machine_of(graph), options_.costs);
     }
     if (const Result<void> good = check_code(graph, machine_, ops_); !good) return good;
     return check_runnable(graph, machine_, options_.costs);
   }
 
   Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
-    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
+    const Result<JobProblem> made = problem_of(graph, machine_of(graph), options_.costs);
     if (!made) return made.error();
     Policy policy =
         recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
@@ -95,19 +88,25 @@ class LocalRunner : public Runner {
   }
 
  private:
+  const Machine& machine_of(const Graph& graph) const {
+    const bool own = graph.command_count() > 0 && options_.command_machine != nullptr;
+    return own ? *options_.command_machine : machine_;
+  }
+
   // On threads of their own: what they run comes from the job.
   Result<RunReport> run_commands(const Problem& problem, Policy& policy,
                                  const RunContext& context) const {
+    const Machine& machine = problem.machine;
     const Result<RunFolder> folder = RunFolder::open(context.folder);
     if (!folder) return folder.error();
     const JournalHead head{.graph = problem.graph.fingerprint(),
                            .commands = problem.graph.commands_fingerprint(),
-                           .machine = machine_.fingerprint()};
+                           .machine = machine.fingerprint()};
     const auto commands = CommandRun::open(problem.graph, *folder, head, {.stop = context.stop});
     if (!commands) return commands.error();
     std::vector<std::string> kinds;
-    for (const DeviceId id : machine_.devices()) kinds.push_back(machine_.device(id).kind);
-    const auto runtime = LocalRuntime::open(machine_, (*commands)->table(kinds));
+    for (const DeviceId id : machine.devices()) kinds.push_back(machine.device(id).kind);
+    const auto runtime = LocalRuntime::open(machine, (*commands)->table(kinds));
     if (!runtime) return runtime.error();
     LocalOptions local;
     local.stop = context.stop;
@@ -115,7 +114,9 @@ class LocalRunner : public Runner {
     (*runtime)->set_options(std::move(local));
     const Result<Trace> trace = (*runtime)->run_online(problem, policy);
     if (!trace) return trace.error();
-    return report_of(machine_, *trace);
+    RunReport report = report_of(machine, *trace);
+    report.busy_share.resize(machine_.devices().size(), 0);
+    return report;
   }
 
   const Machine& machine_;
@@ -191,7 +192,7 @@ Result<void> check_code(const Graph& graph, const Machine& machine, const OpTabl
 }
 
 Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options) {
-  const Result<const PolicyEntry*> entry = online_policy(options.policy);
+  const Result<const PolicyEntry*> entry = find_online_policy(options.policy);
   if (!entry) return entry.error();
   Result<std::unique_ptr<LocalRuntime>> runtime = LocalRuntime::open(machine, OpTable::standard());
   if (!runtime) return runtime.error();
@@ -201,7 +202,7 @@ Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, Runner
 
 Result<std::unique_ptr<Runner>> make_sim_runner(const Machine& machine, RunnerOptions options,
                                                 int places) {
-  const Result<const PolicyEntry*> entry = online_policy(options.policy);
+  const Result<const PolicyEntry*> entry = find_online_policy(options.policy);
   if (!entry) return entry.error();
   return std::unique_ptr<Runner>(
       std::make_unique<SimRunner>(machine, std::move(options), **entry, places));

@@ -22,6 +22,9 @@ struct RunnerOptions {
   std::string policy{};  // any that can be asked during a run
   uint64_t seed = 1;
   CostSpec costs{};
+  // Where graphs of commands run for real; null: on the machine of all jobs. Its devices are the
+  // first of that machine, with slots of their own.
+  std::shared_ptr<const Machine> command_machine{};
 };
 
 // One run of one job.

@@ -185,5 +185,34 @@ TEST(Meter, TakesRunsTogether) {
   EXPECT_EQ(all[1].mean, 1);
 }
 
+// One device of one slot would run four commands of 0.3 s one after another.
+TEST(Runner, CommandsHaveSlotsOfTheirOwn) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "this host has one core";
+  const TestFolder folder;
+  const Result<Machine> machine = discover_machine();
+  Result<Machine> slots = discover_command_machine();
+  ASSERT_TRUE(machine && slots);
+  RunnerOptions options{.policy = "critical_path"};
+  options.command_machine = std::make_shared<const Machine>(std::move(*slots));
+  auto runner = make_local_runner(*machine, options);
+  ASSERT_TRUE(runner) << runner.error().message;
+  std::string ops;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    ops += (ops.empty() ? "" : ",") + std::string(R"({"name": ")") + name +
+           R"(", "command": {"argv": ["sleep", "0.3"]}})";
+  }
+  const Result<Graph> graph = read_submission(
+      R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [)" + ops + "]}", {},
+      10);
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_TRUE((*runner)->check(*graph));
+  DecisionLog log;
+  const auto report =
+      (*runner)->run(*graph, {.job = "j", .folder = folder.path() + "/runs/1"}, log);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_LT(report->makespan, std::chrono::milliseconds(1000));
+  EXPECT_EQ(report->busy_share.size(), static_cast<size_t>(machine->size()));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -43,7 +43,7 @@ inline MakeDispatcher registered_dispatcher(const std::string& name) {
       [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
         const Result<const DispatcherEntry*> entry = find_dispatcher(name);
         if (!entry) return entry.error();
-        return (*entry)->make((*entry)->usual());
+        return (*entry)->make((*entry)->tuned());
       };
 }
 

@@ -110,10 +110,16 @@ std::vector<std::string> configuration_names() {
   return names;
 }
 
+std::vector<std::pair<std::string, std::string>> configurations_described() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Described& one : kConfigurations) all.emplace_back(one.name, one.what);
+  return all;
+}
+
 std::string configuration_help() {
   std::string text;
-  for (const Described& one : kConfigurations) {
-    text += fmt::format("  {:<18} {}\n", one.name, one.what);
+  for (const auto& [name, what] : configurations_described()) {
+    text += fmt::format("  {:<18} {}\n", name, what);
   }
   return text;
 }

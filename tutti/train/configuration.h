@@ -27,6 +27,8 @@ struct ConfigurationRequest {
 };
 
 std::vector<std::string> configuration_names();
+// The same, each with what it is in a line.
+std::vector<std::pair<std::string, std::string>> configurations_described();
 // A line for each name, for people who choose.
 std::string configuration_help();
 

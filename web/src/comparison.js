@@ -9,17 +9,19 @@ import {element, svg} from './dom.js';
 
 const rowHeight = 26;
 
-// The result with the least mean, or null.
+// The result with the least mean, or null. Of several that are equal it is auto, which takes the plan
+// of another policy if none is better, else the first.
 export function bestOf(comparison) {
   const good = comparison.results.filter((row) => row.error === undefined);
-  return good.reduce((least, row) => (least === null || row.mean_ns < least.mean_ns ? row : least), null);
+  const better = (row, least) => row.mean_ns < least.mean_ns || (row.mean_ns === least.mean_ns && row.policy === 'auto');
+  return good.reduce((least, row) => (least === null || better(row, least) ? row : least), null);
 }
 
 // Room for half a label at each end of the axis.
 const margin = 22;
 
 function scaleOf(comparison, rows, width) {
-  const most = Math.max(comparison.lower_bound_ns, ...rows.map((row) =>
+  const most = Math.max(comparison.lower_bound_ns ?? 0, ...rows.map((row) =>
     row.error === undefined ? row.mean_ns + row.stddev_ns : 0));
   return scaleLinear().domain([0, most || 1]).range([margin, width - margin]);
 }
@@ -72,7 +74,7 @@ const columns = [
   ['best', 'the shortest run'],
   ['stddev', 'standard deviation of the runs'],
   ['gap', 'of the mean, to the lower bound'],
-  ['planned', 'what the policy itself expected'],
+  ['planned', 'what the policy itself expected; of real runs: what the simulator predicted'],
   ['runs', ''],
   ['plan time', 'mean wall clock to make one plan'],
 ];
@@ -92,25 +94,28 @@ function bodyRow(comparison, row, chartCell, isBest) {
 export function comparisonSection(comparison) {
   const rows = rowsOf(comparison);
   const winner = bestOf(comparison);
+  const isBest = (row) => winner !== null && row.error === undefined && row.mean_ns === winner.mean_ns;
   const cells = rows.map(() => element('td', {class: 'chart'}));
   const axisCell = element('td', {class: 'chart'});
   const head = element('tr', {}, columns.map(([name, title], i) =>
     element('th', {scope: 'col', class: i === 1 ? 'chart' : undefined, title: title || undefined}, name)));
-  const foot = element('tr', {}, element('td', {class: 'text'}, 'lower bound'), axisCell,
-    element('td', {}, time(comparison.lower_bound_ns)), element('td', {colspan: columns.length - 3}));
+  const bounded = comparison.lower_bound_ns > 0;
+  const foot = element('tr', {}, element('td', {class: 'text'}, bounded ? 'lower bound' : ''), axisCell,
+    element('td', {}, bounded ? time(comparison.lower_bound_ns) : ''), element('td', {colspan: columns.length - 3}));
+  const how = comparison.runtime ? `run for real (${comparison.runtime})` : `${comparison.model} model`;
   const section = element('div', {class: 'comparison'},
     element('h2', {}, 'Comparison'),
-    element('p', {class: 'quiet'}, `${comparison.graph} on ${comparison.machine}, ${comparison.model} model, from ${comparison.name}. `,
-      'Bars are means, whiskers one standard deviation, diamonds the best run, the dashed line the lower bound.'),
+    element('p', {class: 'quiet'}, `${comparison.graph} on ${comparison.machine}, ${how}, from ${comparison.name}. `,
+      `Bars are means, whiskers one standard deviation, diamonds the best run${bounded ? ', the dashed line the lower bound' : ''}.`),
     element('div', {class: 'scroll'}, element('table', {class: 'bars'}, element('thead', {}, head),
-      element('tbody', {}, rows.map((row, i) => bodyRow(comparison, row, cells[i], row === winner)), foot))));
+      element('tbody', {}, rows.map((row, i) => bodyRow(comparison, row, cells[i], isBest(row))), foot))));
   let drawn = 0;
   const draw = () => {
     const width = Math.max(200, axisCell.clientWidth - 16);
     if (width === drawn) return;
     drawn = width;
     const x = scaleOf(comparison, rows, width);
-    rows.forEach((row, i) => cells[i].replaceChildren(rowChart(comparison, row, row === winner, x, width)));
+    rows.forEach((row, i) => cells[i].replaceChildren(rowChart(comparison, row, isBest(row), x, width)));
     axisCell.replaceChildren(axisChart(x, width));
   };
   return {section, draw};

@@ -1,4 +1,4 @@
-// Puts the page together: answer, comparisons, validations, beliefs, training, runs. All state that parts share is the View (which
+// Puts the page together: answer, comparisons, validations, other results, beliefs, training, runs. All state that parts share is the View (which
 // time is in sight), the Selection and the Theme.
 
 import * as format from './format.js';
@@ -13,6 +13,7 @@ import {View} from './view.js';
 import {bestOf, comparisonSection} from './comparison.js';
 import {element, table} from './dom.js';
 import {followKeys, followPointer} from './input.js';
+import {outputSection} from './output.js';
 import {readReport} from './data.js';
 import {validationSection} from './validation.js';
 
@@ -76,7 +77,9 @@ function showTitle(report) {
   const graph = report.title?.graph ?? first?.graph ?? '';
   const machine = report.title?.machine ?? first?.machine ?? '';
   const [belief] = report.beliefs;
-  const title = graph ? `${graph} on ${machine}` : belief ? belief.machine : '';
+  const fact = (key) => report.outputs.flatMap((output) => output.facts).find(([name]) => name === key)?.[1];
+  const other = [fact('graph'), fact('machine')].filter((word) => typeof word === 'string').join(' on ');
+  const title = graph ? `${graph} on ${machine}` : belief ? belief.machine : other;
   byId('title').textContent = title || 'tutti report';
   document.title = title ? `${title} – tutti report` : 'tutti report';
   const parts = [];
@@ -85,6 +88,7 @@ function showTitle(report) {
   if (report.comparisons.length > 0) parts.push(`${report.comparisons.length} ${report.comparisons.length === 1 ? 'comparison' : 'comparisons'}`);
   if (report.training.length > 0) parts.push(`${report.training.length} training ${report.training.length === 1 ? 'run' : 'runs'}`);
   if (report.validations.length > 0) parts.push(`${report.validations.length} ${report.validations.length === 1 ? 'validation' : 'validations'}`);
+  if (report.outputs.length > 0) parts.push(`${report.outputs.length} other ${report.outputs.length === 1 ? 'result' : 'results'}`);
   if (report.beliefs.length > 0) parts.push(`${report.beliefs.length} ${report.beliefs.length === 1 ? 'belief' : 'beliefs'}`);
   byId('subtitle').textContent = parts.join(', ');
 }
@@ -216,6 +220,9 @@ function main() {
   const validations = report.validations.map(validationSection);
   byId('validations').append(...validations.map(({section}) => section));
   sections.push(...validations);
+  const outputs = report.outputs.map(outputSection);
+  byId('outputs').append(...outputs.map(({section}) => section));
+  sections.push(...outputs);
   const drawCharts = () => sections.forEach(({draw}) => draw());
   drawCharts();
   window.addEventListener('resize', drawCharts);

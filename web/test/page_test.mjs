@@ -503,6 +503,65 @@ async function hundredThousandUpdates(browser) {
     `open after ${loadMs} ms, drawn in ${Math.round(drawMs)} ms`);
 }
 
+// Everything else that commands print as JSON, and a log of a server: a section each, with tables and
+// charts, and no error.
+async function everyOutput(browser) {
+  tutti('graph', 'make', 'chainmm', '--size', '64', '--split', '2,2,2', '--devices', '2', '-o', 'small.json');
+  const save = (name, ...words) => write(name, tutti(...words));
+  save('real.json', 'compare', 'small.json', '--machine', 'this-host:1x1', '--runtime', 'local', '--policies', 'heft,auto',
+    '--repeats', '3', '--json');
+  save('jobs.json', 'cluster', '--jobs', '8', '--policy', 'fifo,graphene,heft', '--json');
+  save('jobs_real.json', 'cluster', 'small.json', '--machine', 'this-host:1x1', '--runtime', 'local', '--jobs', '3',
+    '--repeats', '2', '--policy', 'fifo,heft', '--json');
+  save('what_if.json', 'what-if', 'small.json', ...machine, '--add', 'gpu', '--evaluations', '50', '--json');
+  save('info.json', 'graph', 'info', 'small.json', '--json');
+  save('planned.json', 'plan', 'small.json', ...machine, '--policy', 'heft', '-o', 'small_plan.json', '--json');
+  save('judged.json', 'check', 'small.json', ...machine, '--plan', 'small_plan.json', '--json');
+  save('simulated.json', 'simulate', 'small.json', ...machine, '--policy', 'heft', '--json');
+  save('policies.json', 'policies', '--json');
+  save('machine.json', 'machine', 'show', 'p100-4', '--json');
+  write('tiny.json', `{"format": "tutti-graph", "schema_version": 1, "name": "tiny", "ops": [
+    {"name": "a", "run_time_ns": 100}, {"name": "b", "run_time_ns": 200}]}`);
+  save('exact.json', 'exact', 'tiny.json', '--machine', 'uniform-2', '--json');
+  write('served.log', [{job: 'one', attempt: 1, event: 'start', unix_ns: 1.7e18},
+    {job: 'two', attempt: 1, event: 'start', unix_ns: 1.7e18 + 5e8},
+    {job: 'one', attempt: 1, event: 'end', unix_ns: 1.7e18 + 1e9, state: 'done', makespan_ns: 9e8},
+    {job: 'two', attempt: 1, event: 'end', unix_ns: 1.7e18 + 3e9, state: 'failed', makespan_ns: 0, message: 'a <b> broke'}]
+    .map((line) => JSON.stringify(line)).join('\n') + '\n');
+  const others = ['jobs.json', 'jobs_real.json', 'served.log', 'what_if.json', 'exact.json', 'info.json', 'planned.json',
+    'judged.json', 'simulated.json', 'policies.json', 'machine.json'];
+  tutti('report', 'real.json', ...others, '-o', 'outputs.html');
+  const page = await open(browser, 'outputs.html');
+  await page.resize(1300);
+  assert.equal(await countOf(page, '#comparisons .comparison'), 1);
+  assert.equal(await countOf(page, '#outputs .output'), others.length);
+  const text = await page.evaluate('document.body.innerText');
+  for (const words of ['run for real (local)', 'Jobs that arrive', 'What if', 'Exact schedules', 'Runs of a server', 'a <b> broke',
+    'graphene', 'mean slowdown']) {
+    assert.ok(text.includes(words), `${words} is not on the page`);
+  }
+  const bars = 'Array.from(document.querySelectorAll("#outputs .output")).map((one) => one.querySelectorAll(".output-chart rect").length)';
+  const drawn = await page.evaluate(bars);
+  assert.deepEqual(drawn.slice(0, 4), [3, 2, 2, 2], 'bars of dispatchers, spans of jobs, machines');
+  await keep(page, 'outputs-light');
+  await page.prefer('dark');
+  await keep(page, 'outputs-dark');
+  await expectQuiet(page);
+}
+
+// auto takes the plan of another policy if nothing is better: then both are the best, and auto is
+// the answer.
+async function autoIsNotBeaten(browser) {
+  const row = (policy, mean) => ({policy, makespan_ns: {mean, min: mean, stddev: 0, runs: 1}, planned_makespan_ns: null, plan_seconds: 0});
+  write('tie.json', JSON.stringify({schema_version: 1, graph: 'g', machine: 'm', model: 'physical', lower_bound_ns: 90,
+    bounds_ns: {load: 90}, results: [row('cpop', 100), row('auto', 100), row('heft', 120)]}));
+  tutti('report', 'tie.json', '-o', 'tie.html');
+  const page = await open(browser, 'tie.html');
+  assert.equal(await countOf(page, '.comparison tr.best'), 2);
+  assert.ok((await page.evaluate('document.getElementById("answer").innerText')).includes('auto, mean of 1'));
+  await expectQuiet(page);
+}
+
 async function planWithoutTimeline(browser) {
   tutti('plan', 'graph.json', ...machine, '--policy', 'critical_path_released', '-o', 'untimed.json');
   tutti('report', 'graph.json', 'untimed.json', ...machine, '-o', 'untimed.html');
@@ -526,6 +585,8 @@ try {
   await beliefs(browser, {tutti, write, open, keep, expectQuiet});
   await beliefOverTime(browser, {tutti, open, keep, expectQuiet});
   await planWithoutTimeline(browser);
+  await everyOutput(browser);
+  await autoIsNotBeaten(browser);
   await trainingRun(browser);
   await trainingRuns(browser);
   await hundredThousandUpdates(browser);

@@ -166,7 +166,7 @@ class WorkflowReader {
     if (auto done = fields.done_with_foreign_keys(); !done) return done;
     WfTask& task = flow_.tasks[*number];
     task.run_time = run_time.value_or(Duration{0});
-    task.has_run_time = task.run_time.count() > 0;
+    task.has_run_time = run_time.has_value();
     task.memory_bytes = memory;
     if (command != nullptr) read_command(*command, task);
     if (!machines.empty()) task.host = host_names_.find(machines[0]).value_or(-1);

@@ -23,7 +23,7 @@ struct WfTask {
   std::vector<int32_t> inputs;   // files
   std::vector<int32_t> outputs;  // files
   Duration run_time{0};
-  bool has_run_time = false;  // a run time above zero
+  bool has_run_time = false;  // the document gives one, which may be zero
   int64_t memory_bytes = 0;
   int host = -1;
   // The program and its arguments; none if the document has a script in its place, or nothing.

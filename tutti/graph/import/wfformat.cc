@@ -109,17 +109,19 @@ class WfBuilder {
     std::vector<ValueSpec> outputs;
     for (const int32_t file : task.outputs) outputs.push_back(value_spec(file));
     if (done_value_[number].valid()) outputs.push_back({.name = done_name(number)});
-    if (!task.has_run_time) ++without_run_time_;
-    const GivenTime run_time = {
-        "", options.scale_by_machine_speed ? scaled_run_time(task) : task.run_time};
     const Command command = command_of(number);
     const bool can_run = fault_of(command).empty();
+    // A command that was never timed takes its time all the same (tutti/costs/assumed.h).
+    const bool unknown = can_run && !task.has_run_time;
+    if (!unknown && task.run_time.count() == 0) ++without_run_time_;
+    const GivenTime run_time = {
+        "", options.scale_by_machine_speed ? scaled_run_time(task) : task.run_time};
     builder.add_op({.name = flow_.task_ids.name(number),
                     .kind = task.kind,
                     .operands = operands,
                     .outputs = outputs,
                     .transient_bytes = task.memory_bytes,
-                    .run_times = {&run_time, 1},
+                    .run_times = {&run_time, unknown ? size_t{0} : size_t{1}},
                     .command = can_run ? &command : nullptr});
   }
 

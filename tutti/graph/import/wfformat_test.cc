@@ -126,6 +126,20 @@ TEST(WfFormat, WarnsOnceOfEachOddity) {
   EXPECT_EQ(imported->host_of_op, (std::vector<int>{0, 0}));  // there is but one
 }
 
+// A time of zero was measured, one that is absent was not: that is left to who makes costs.
+TEST(WfFormat, CommandsThatWereNeverTimedHaveNoTime) {
+  const auto imported =
+      parse(workflow(R"({"id": "a"}, {"id": "b"})", "",
+                     R"({"tasks": [{"id": "a", "command": {"program": "sleep", "arguments": ["1"]}},
+                    {"id": "b", "runtimeInSeconds": 0, "command": {"program": "true"}}]})"));
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(imported->graph.given_run_time(OpId{0}, "cpu"), std::nullopt);
+  EXPECT_EQ(imported->graph.given_run_time(OpId{1}, "cpu"), Duration(0));
+  ASSERT_EQ(imported->warnings.size(), 1U);
+  EXPECT_NE(imported->warnings[0].find("1 tasks have no run time or one of zero"),
+            std::string::npos);
+}
+
 TEST(WfFormat, NamesTheKindAfterTheTaskWhereTheProgramIsAScript) {
   const auto imported =
       parse(workflow(R"({"id": "x_3", "name": "FLOW.CHECK"})", "",

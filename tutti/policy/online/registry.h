@@ -19,7 +19,8 @@ namespace tutti {
 // A number that can be tuned.
 struct Knob {
   std::string name;
-  double value = 0;  // unless somebody says otherwise
+  double tuned = 0;    // what tutti uses; registry.cc says how it was found
+  double untuned = 0;  // a first guess; tuning starts from it and is measured against it
   std::vector<double> choices{};
 };
 
@@ -31,12 +32,15 @@ struct DispatcherEntry {
   // Requires a value for each knob.
   std::function<std::unique_ptr<Dispatcher>(std::span<const double> values)> make;
 
-  std::vector<double> usual() const;
+  // A value for each knob. Commands, servers and real runs use the tuned ones.
+  std::vector<double> tuned() const;
+  std::vector<double> untuned() const;
 };
 
 const std::vector<DispatcherEntry>& dispatcher_registry();
 
-// Fails with a sentence that lists the names there are. The entries must outlive what it returns.
+// Fails with a sentence that suggests a name and lists those there are. The entries must outlive
+// what it returns.
 Result<const DispatcherEntry*> find_dispatcher(
     std::string_view name, const std::vector<DispatcherEntry>& among = dispatcher_registry());
 

@@ -1,0 +1,78 @@
+#include "tools/deciders.h"
+
+#include <algorithm>
+
+#include "tools/beside.h"
+#include "tutti/search/dispatchers.h"
+#include "tutti/search/planners.h"
+
+namespace tutti {
+namespace {
+
+Decider planner(const PolicyEntry& entry) {
+  Decider made{.kind = "planner",
+               .name = entry.name,
+               .what = entry.what,
+               .source = entry.source,
+               .seeded = entry.seeded,
+               .online = static_cast<bool>(entry.make_policy),
+               .learned = entry.learned,
+               .where = {"plan", "compare", "run"}};
+  if (made.online) made.where.insert(made.where.end(), {"run --online", "serve"});
+  if (entry.name == "doppler") made.where.emplace_back("train");
+  return made;
+}
+
+// "doppler<TAB>placeto<TAB>what it is", a line each; see tools/train/train.cc.
+void add_training(std::vector<Decider>& deciders) {
+  const std::string text = output_of("tutti-train", {"list"});
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const size_t first = line.find('\t');
+    const size_t second = line.find('\t', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    deciders.push_back(
+        {.kind = "training",
+         .name = line.substr(0, first) + " --config " + line.substr(first + 1, second - first - 1),
+         .what = line.substr(second + 1),
+         .source = "",
+         .seeded = true,
+         .learned = true,
+         .where = {"train"}});
+  }
+}
+
+}  // namespace
+
+std::vector<Decider> all_deciders() {
+  std::vector<Decider> deciders;
+  for (const PolicyEntry& entry : all_planners({})) deciders.push_back(planner(entry));
+  for (const DispatcherEntry& entry : all_dispatchers()) {
+    deciders.push_back({.kind = "dispatcher",
+                        .name = entry.name,
+                        .what = entry.what,
+                        .source = entry.source,
+                        .online = true,
+                        .where = {"cluster", "serve"}});
+  }
+  deciders.push_back({.kind = "dispatcher",
+                      .name = "symphony=FILE",
+                      .what = "a model of tutti train symphony, made for this machine",
+                      .source = "",
+                      .online = true,
+                      .learned = true,
+                      .where = {"cluster", "serve", "train"}});
+  add_training(deciders);
+  return deciders;
+}
+
+std::vector<std::string> names_for_real_service() {
+  std::vector<std::string> names = online_policy_names();
+  for (const DispatcherEntry& entry : all_dispatchers()) names.push_back(entry.name);
+  names.emplace_back("symphony=FILE");
+  return names;
+}
+
+}  // namespace tutti

@@ -1,0 +1,35 @@
+// Everything that can decide what runs where, by name, and the places where each name is accepted:
+// what `tutti policies` lists. Errors and completions of commands print names from here or from the
+// registries behind it, so that no list holds a name that is refused there.
+
+#ifndef TUTTI_TOOLS_DECIDERS_H_
+#define TUTTI_TOOLS_DECIDERS_H_
+
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+struct Decider {
+  std::string kind;  // "planner": one graph, ahead; "dispatcher": jobs that arrive; "training"
+  std::string name;
+  std::string what;    // one line
+  std::string source;  // the paper it follows, if any
+  bool seeded = false;
+  bool online = false;   // can be asked during a run
+  bool learned = false;  // asks a trained model
+  // "plan", "compare", "run", "run --online", "serve", "cluster", "train": where the name is given.
+  std::vector<std::string> where{};
+};
+
+// Planners first, then dispatchers, then what tutti-train can train by name, if that program stands
+// beside this one.
+std::vector<Decider> all_deciders();
+
+// What `tutti serve --policy` accepts for real runs: policies that can be asked during a run,
+// dispatchers and symphony=FILE.
+std::vector<std::string> names_for_real_service();
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_DECIDERS_H_

@@ -1,0 +1,95 @@
+#include "tools/parse_errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tutti/base/suggest.h"
+
+namespace tutti {
+namespace {
+
+std::vector<std::string> names_below(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());  // a hidden one has no group
+  }
+  return names;
+}
+
+const CLI::App* below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_name() == name) return sub;
+  }
+  return nullptr;
+}
+
+// The command that the words name as far as they name one.
+struct Reached {
+  const CLI::App* command;
+  std::string path;
+  size_t used;  // words
+};
+
+Reached follow(const CLI::App& app, const std::vector<std::string>& words) {
+  Reached reached{&app, app.get_name(), 0};
+  while (reached.used < words.size()) {
+    const CLI::App* next = below(*reached.command, words[reached.used]);
+    if (next == nullptr) break;
+    reached.path += (reached.path.empty() ? "" : " ") + next->get_name();
+    reached = {next, reached.path, reached.used + 1};
+  }
+  return reached;
+}
+
+bool is_flag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+}
+
+// "" if every flag among the words is known.
+std::string unknown_flag(const Reached& reached, const std::vector<std::string>& words) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : reached.command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
+  for (size_t i = reached.used; i < words.size() && words[i] != "--"; ++i) {
+    const std::string flag = words[i].substr(0, words[i].find('='));
+    if (!is_flag(flag) || std::find(known.begin(), known.end(), flag) != known.end()) continue;
+    if (flag[1] != '-') continue;  // -j4 is -j with its value
+    return fmt::format("{} has no flag '{}'{}", reached.path, flag, did_you_mean(flag, known));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error,
+                             const std::vector<std::string>& words) {
+  const Reached reached = follow(app, words);
+  const std::vector<std::string> names = names_below(*reached.command);
+  const std::string help = fmt::format("see {} --help", reached.path);
+  if (!names.empty()) {
+    if (reached.used == words.size()) {
+      return fmt::format("{} needs one of: {}; {}", reached.path, in_a_row(names), help);
+    }
+    const std::string& word = words[reached.used];
+    if (!is_flag(word)) {
+      const std::string meant_text = did_you_mean(word, names);
+      return fmt::format("{} has no '{}'{} known are: {}; {}", reached.path, word,
+                         meant_text.empty() ? ";" : meant_text, in_a_row(names), help);
+    }
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::string flag = unknown_flag(reached, words);
+    if (!flag.empty()) return fmt::format("{}{} {}", flag, flag.ends_with('?') ? "" : ";", help);
+  }
+  return fmt::format("{}; see --help", error.what());
+}
+
+std::vector<std::string> words_of(int argc, char** argv) {
+  return argc > 1 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>();
+}
+
+}  // namespace tutti
