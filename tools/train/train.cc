@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -414,6 +415,7 @@ void add_doppler(CLI::App& app, int& exit_code) {
 }  // namespace tutti
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
       "Learns to place and order ops (doppler), or who runs next and where while jobs arrive "
       "(symphony): in simulation, or doppler by runs on this host.",
@@ -441,5 +443,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tutti: %s\n", error.what());
     return 1;
   }
-  return exit_code;
+  return tutti::with_interrupt(exit_code);
 }
