@@ -48,7 +48,8 @@ bool FolderLock::try_to_take() {
 
 Result<void> make_private_folder(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  if (whole.filename().empty()) whole = whole.parent_path();  // it was given with a '/' behind
   const std::filesystem::path above = whole.parent_path();
   if (!above.empty()) std::filesystem::create_directories(above, error);
   if (!error && mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST) {

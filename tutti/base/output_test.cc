@@ -142,6 +142,17 @@ TEST_F(OutputTest, AFolderStaysLockedThoughTheLockFileIsDeleted) {
   EXPECT_FALSE(FolderLock::take(folder));
 }
 
+TEST_F(OutputTest, APrivateFolderIsTheOwnersAlone) {
+  const mode_t before = ::umask(0);
+  for (const char* name : {"a/b", "c/d/"}) {
+    ASSERT_TRUE(make_private_folder((folder_ / name).string()));
+    EXPECT_EQ(std::filesystem::status(folder_ / name).permissions(), std::filesystem::perms(0700));
+  }
+  ::umask(before);
+  ASSERT_TRUE(write_file(path_, "a file"));
+  EXPECT_FALSE(make_private_folder(path_));
+}
+
 TEST_F(OutputTest, WritesToDevicesInPlace) {
   EXPECT_TRUE(write_file("/dev/null", "gone"));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
