@@ -2,7 +2,7 @@
 // as done is not run again, so it has to be that very job's: numbers begin again where a journal is
 // moved away or cut back, and the folders stay.
 //
-// So each folder says in job.json whose it is. docs/formats/journal.md.
+// So each folder says in job.json whose it is. docs/formats/job.md.
 
 #ifndef TUTTI_SERVE_JOB_FOLDER_H_
 #define TUTTI_SERVE_JOB_FOLDER_H_
