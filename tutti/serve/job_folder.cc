@@ -86,7 +86,7 @@ Result<std::string> move_aside(const std::string& path) {
 
 // For nobody but the owner, also where an earlier version made it otherwise.
 Result<void> make_runs_folder(const std::string& path) {
-  if (const Result<void> made = make_private_folder(path); !made) return made;
+  if (Result<void> made = make_private_folder(path); !made) return made;
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return folder_error(path, "cannot be read");
   if ((info.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
