@@ -43,8 +43,7 @@ class ServeCommands : public Cli {
       ::dup2(err, STDERR_FILENO);
       if (longest_file > 0) {
         const rlimit bytes{longest_file, longest_file};
-        ::setrlimit(RLIMIT_FSIZE, &bytes);
-        ::signal(SIGXFSZ, SIG_IGN);  // a write then fails instead
+        ::setrlimit(RLIMIT_FSIZE, &bytes);  // it has to survive the signal itself
       }
       std::vector<char*> raw;
       for (std::string& word : words) raw.push_back(word.data());
@@ -267,6 +266,109 @@ TEST_F(ServeCommands, ServeRefusesWhatItCannotDoInOneSentence) {
     EXPECT_EQ(ran.exit_code, 2) << more[0] << ran.err;
     expect_one_sentence(ran, sentence);
   }
+}
+
+// A graph of one command, with more keys of that.
+std::string command_graph(const std::string& script, const std::string& more = "") {
+  return R"({"format": "tutti-graph", "schema_version": 2, "name": "c", "ops": [{"name": "a",
+    "run_time_ns": 1000, "command": {"argv": ["/bin/sh", "-c", ")" +
+         script + "\"]" + more + "}}]}\n";
+}
+
+const std::vector<std::string> kWithCommands = {"--machine", "this-host:1x1", "--allow-commands"};
+
+TEST_F(ServeCommands, AJobThatNeverRanIsNotDoneWhereNumbersBeginAgain) {
+  const std::string graph = write("graph.json", command_graph("echo ran >> " + path("marks")));
+  serve(kWithCommands);
+  ASSERT_EQ(ask({"submit", graph, "--id", "a", "--wait"}).exit_code, 0);
+  EXPECT_EQ(read_text(path("marks")), "ran\n");
+  EXPECT_EQ(end(SIGTERM), 0);
+  std::filesystem::rename(path("jobs/journal"), path("jobs/journal.aside"));
+  serve(kWithCommands);
+  ASSERT_EQ(ask({"submit", graph, "--id", "a", "--wait"}).exit_code, 0);
+  EXPECT_EQ(read_text(path("marks")), "ran\nran\n");
+  EXPECT_EQ(end(SIGTERM), 0);
+  EXPECT_NE(read_text(path("err")).find("runs/1: is another job's folder; it is now"),
+            std::string::npos)
+      << read_text(path("err"));
+}
+
+TEST_F(ServeCommands, FoldersOfTheFirstVersionAreRefusedUntilTheyAreAdopted) {
+  const std::string graph = write(
+      "graph.json",
+      command_graph("echo ran >> " + path("marks") + "; test -e " + path("go") + " || sleep 1000"));
+  serve(kWithCommands);
+  ASSERT_EQ(ask({"submit", graph, "--id", "a"}).exit_code, 0);
+  while (!std::filesystem::exists(path("marks"))) ::usleep(10000);
+  end(SIGKILL);
+  ASSERT_TRUE(std::filesystem::remove(path("jobs/runs/1/job.json")));
+  std::vector<std::string> words = {"serve", "--state", path("jobs"), "--listen", "127.0.0.1:0"};
+  words.insert(words.end(), kWithCommands.begin(), kWithCommands.end());
+  const Ran refused = run(words);
+  EXPECT_EQ(refused.exit_code, 2);
+  expect_one_sentence(refused, "--adopt-runs");
+  write("go", "");
+  std::vector<std::string> adopting = kWithCommands;
+  adopting.push_back("--adopt-runs");
+  serve(adopting);
+  EXPECT_EQ(ask({"status", "a", "--wait"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("jobs/runs/1.old-1")));
+  EXPECT_TRUE(std::filesystem::exists(path("jobs/runs/1/job.json")));
+}
+
+TEST_F(ServeCommands, APipeAsAnOutputFileIsAFailureAndBlocksNobody) {
+  serve(kWithCommands);
+  const std::string graph = write(
+      "graph.json",
+      command_graph("mkfifo " + path("pipe"), ", \"output_files\": [\"" + path("pipe") + "\"]"));
+  const Ran ran = ask({"submit", graph, "--id", "a", "--wait"});
+  EXPECT_EQ(ran.exit_code, 1) << ran.out;
+  EXPECT_NE((ran.out + ran.err).find("is a pipe; it must be a regular file"), std::string::npos)
+      << ran.out << ran.err;
+  EXPECT_EQ(end(SIGTERM), 0);
+}
+
+TEST_F(ServeCommands, CommandsGetNeitherTheTokenNorWhatIsNotListed) {
+  ::setenv("TUTTI_TOKEN", "0123456789abcdef0123", 1);
+  ::setenv("A_SECRET", "of-the-operator", 1);
+  ::setenv("WANTED", "by-the-command", 1);
+  std::vector<std::string> words = kWithCommands;
+  words.insert(words.end(), {"--env", "WANTED"});
+  serve(words);
+  // The second line looks at what they can read of their supervisor and of the server.
+  const std::string script = "env > " + path("seen") +
+                             "; grep -ac 0123456789abcdef0123 /proc/$PPID/environ "
+                             "/proc/$(sed -n 's/PPid:.//p' /proc/$PPID/status)/environ > " +
+                             path("read") + "; true";
+  const Ran ran = ask({"submit", write("graph.json", command_graph(script)), "--wait"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  for (const char* name : {"TUTTI_TOKEN", "A_SECRET", "WANTED"}) ::unsetenv(name);
+  const std::string seen = read_text(path("seen"));
+  EXPECT_EQ(seen.find("TUTTI_TOKEN"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("A_SECRET"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("WANTED=by-the-command"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("PATH="), std::string::npos) << seen;
+  const std::string read = read_text(path("read"));
+  EXPECT_EQ(std::count(read.begin(), read.end(), '\n'), 2) << read;
+  EXPECT_EQ(read.find(":1"), std::string::npos) << read;
+  const auto mode = [&](const std::string& name) {
+    return std::filesystem::status(path(name)).permissions();
+  };
+  EXPECT_EQ(mode("jobs"), std::filesystem::perms(0700));
+  EXPECT_EQ(mode("jobs/lock"), std::filesystem::perms(0600));
+  EXPECT_EQ(mode("jobs/runs/1/logs/0-a.1.log"), std::filesystem::perms(0600));
+  const Ran refused = run({"serve", "--allow-commands", "--env", "TUTTI_TOKEN"});
+  EXPECT_EQ(refused.exit_code, 2);
+  expect_one_sentence(refused, "the token is not for commands");
+}
+
+TEST_F(ServeCommands, ASecondServerStaysOutThoughTheLockIsDeleted) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  ASSERT_TRUE(std::filesystem::remove(path("jobs/lock")));
+  const Ran second = run({"serve", "--runtime", "sim", "--machine", "uniform-2", "--state",
+                          path("jobs"), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(second.exit_code, 2);
+  expect_one_sentence(second, "another run is at work in this folder");
 }
 
 TEST_F(ServeCommands, ServeDoesNotStartOnAJournalThatIsDamagedOrInUse) {

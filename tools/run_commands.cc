@@ -102,6 +102,7 @@ Result<void> open_runtime(Session& session, const CommandFlags& flags, const Sto
                         .timeout = duration_of(flags.timeout),
                         .cpu_time = duration_of(flags.cpu_time),
                         .memory_bytes = static_cast<int64_t>(flags.memory_bytes),
+                        .environment = {EnvironmentRule::From::user, flags.environment},
                         .stop = stop});
   if (!commands) return commands.error();
   session.commands = std::move(*commands);
@@ -201,6 +202,9 @@ void CommandFlags::add_to(CLI::App& command) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   add("--op-output", output_bytes, "Commands: most of what each prints that is kept, as 1MiB")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  add("--env", environment,
+      "Commands: a TUTTI_ variable that they get, once for each; they get all others anyway")
+      ->allow_extra_args(false);
 }
 
 Result<void> CommandFlags::check(const Graph& graph, const std::string& path) const {
@@ -213,6 +217,7 @@ Result<void> CommandFlags::check(const Graph& graph, const std::string& path) co
   if (graph.command_count() == 0 && allowed) {
     return invalid_input(path + ": no op of it has a command; leave out --allow-commands");
   }
+  if (const Result<void> named = check_names(environment); !named) return named;
   constexpr uint64_t kMost = uint64_t{1} << 60;
   if (memory_bytes > kMost || output_bytes > kMost) {
     return invalid_input("--op-memory and --op-output are at most 2^60 bytes");

@@ -22,6 +22,7 @@ struct CommandFlags {
   std::string cpu_time;
   uint64_t memory_bytes = 0;
   uint64_t output_bytes = uint64_t{1} << 20;
+  std::vector<std::string> environment;  // names
 
   void add_to(CLI::App& command);
   // Fails (invalid_input) if the graph has commands that are not allowed, or none that are.

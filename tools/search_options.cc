@@ -175,6 +175,12 @@ void tell_of_interrupt(const char* what) {
   }
 }
 
+int with_interrupt(int exit_code) {
+  constexpr int kInterrupted = 128 + SIGINT;
+  const bool cut_short = interrupted.load(std::memory_order_relaxed);
+  return cut_short && (exit_code == 0 || exit_code == 1) ? kInterrupted : exit_code;
+}
+
 OnRound show_rounds(double lower_bound_ns) {
   if (!shows_progress()) return {};
   return [lower_bound_ns](const IslandsState& state) {

@@ -67,6 +67,10 @@ class CommandClock {
 // Says on standard error what Ctrl-C cut short, if there was one.
 void tell_of_interrupt(const char* what);
 
+// The exit code of the program: 130 if Ctrl-C or SIGTERM cut short what else would have ended with
+// that code, so that no script takes half of it for the whole. Bad input stays what it is.
+int with_interrupt(int exit_code);
+
 // Shows a line about each round on a terminal, and nothing in a pipe.
 OnRound show_rounds(double lower_bound_ns);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "tools/commands.h"
@@ -21,6 +22,7 @@
 #include "tutti/base/suggest.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/registry.h"
+#include "tutti/runtime/command/environment.h"
 #include "tutti/search/dispatchers.h"
 #include "tutti/serve/api.h"
 #include "tutti/serve/cluster_runner.h"
@@ -74,6 +76,14 @@ Result<std::string> token_for(const ServeArguments& arguments, const ListenAddre
         arguments.listen));
   }
   return token;
+}
+
+// Commands run as the same user, and could read it from /proc.
+void forget_token() {
+  if (char* const token = std::getenv("TUTTI_TOKEN"); token != nullptr) {
+    ::explicit_bzero(token, std::strlen(token));
+  }
+  ::unsetenv("TUTTI_TOKEN");
 }
 
 // Who runs jobs, and who says how busy that keeps the machine.
@@ -211,10 +221,14 @@ class EndSignals {
 
 int run_serve(ServeArguments arguments) {
   if (const Result<void> good = EndSignals::catch_them(); !good) return report(good.error());
+  if (const auto good = check_names(arguments.runner.environment); !good) {
+    return report(good.error());
+  }
   const Result<ListenAddress> address = parse_address(arguments.listen);
   if (!address) return report(address.error());
   const Result<std::string> token = token_for(arguments, *address);
   if (!token) return report(token.error());
+  forget_token();
   const Result<std::string> folder =
       arguments.state.empty() ? default_state() : Result<std::string>(arguments.state);
   if (!folder) return report(folder.error());
@@ -231,6 +245,9 @@ int run_serve(ServeArguments arguments) {
         "the journal has failed: {}; no job is taken or started any more: make room, and start "
         "the server again",
         why)));
+  };
+  arguments.daemon.on_note = [](const std::string& sentence) {
+    fmt::print(stderr, "tutti: {}\n", sentence);
   };
   arguments.daemon.make_graph = [](const std::string& words, int64_t most_ops) {
     constexpr double kEdgesOfAnOp = 8;
@@ -360,6 +377,14 @@ void add_serve_command(CLI::App& app, int& exit_code) {
                       "Append a line of JSON to this file whenever a run starts or ends");
   command->add_flag("--allow-commands", arguments->daemon.allow_commands,
                     "Run graphs that start programs of the client's choice");
+  command
+      ->add_option("--env", arguments->runner.environment,
+                   "Commands: a variable of the server's environment that they get, beside PATH, "
+                   "HOME, LANG and the like, once for each")
+      ->allow_extra_args(false)
+      ->needs("--allow-commands");
+  command->add_flag("--adopt-runs", arguments->daemon.adopt_runs,
+                    "Complete open jobs in folders that tutti 0.1 made for their commands");
   command
       ->add_option("--grace", arguments->grace_s,
                    "Seconds that a running job may go on when the server is stopped")

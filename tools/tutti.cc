@@ -1,13 +1,16 @@
 // tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
 #include "tools/commands.h"
 #include "tools/parse_errors.h"
+#include "tools/search_options.h"
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
       "tutti decides which op of a dataflow graph runs when and on which device, simulates "
       "the result, and says how far it is from the best possible.",
@@ -18,7 +21,7 @@ int main(int argc, char** argv) {
       "First steps:\n"
       "  tutti graph make layered -o graph.json\n"
       "  tutti compare graph.json --machine p100-4\n"
-      "Exit codes: 0 done, 2 bad input, 3 infeasible problem, 1 anything else.");
+      "Exit codes: 0 done, 2 bad input, 3 infeasible problem, 130 interrupted, 1 anything else.");
   int exit_code = 0;
   tutti::add_graph_command(app, exit_code);
   tutti::add_machine_command(app, exit_code);
@@ -62,5 +65,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tutti: standard output could not be written\n");
     return 1;
   }
-  return exit_code;
+  return tutti::with_interrupt(exit_code);
 }

@@ -2,10 +2,12 @@
 // StarPU, on each rank that mpirun or srun started. It takes the same command line.
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
 
+#include "tools/search_options.h"
 #include "tools/starpu/commands.h"
 #include "tools/starpu/shared.h"
 #include "tutti/base/output.h"
@@ -69,8 +71,9 @@ int start(int argc, char** argv) {
 }  // namespace tutti
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   try {
-    const int exit_code = tutti::start(argc, argv);
+    const int exit_code = tutti::with_interrupt(tutti::start(argc, argv));
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (written || exit_code != 0) return exit_code;
     std::fprintf(stderr, "tutti: standard output could not be written\n");

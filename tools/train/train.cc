@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -429,6 +430,7 @@ void add_list(CLI::App& app) {
 }  // namespace tutti
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
       "Learns to place and order ops (doppler), or who runs next and where while jobs arrive "
       "(symphony): in simulation, or doppler by runs on this host.",
@@ -452,5 +454,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tutti: %s\n", error.what());
     return 1;
   }
-  return exit_code;
+  return tutti::with_interrupt(exit_code);
 }

@@ -15,6 +15,7 @@ namespace tutti {
 
 FolderLock::~FolderLock() {
   if (file_ >= 0) close(file_);
+  if (folder_ >= 0) close(folder_);
 }
 
 Result<FolderLock> FolderLock::take(const std::string& folder, std::chrono::milliseconds patience) {
@@ -23,16 +24,42 @@ Result<FolderLock> FolderLock::take(const std::string& folder, std::chrono::mill
   if (error) {
     return invalid_input(fmt::format("the folder {} cannot be made: {}", folder, error.message()));
   }
-  FolderLock lock(open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
+  FolderLock lock;
+  lock.folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  lock.file_ = open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (lock.file_ < 0) return invalid_input(fmt::format("{} cannot be written to", folder));
   const auto until = std::chrono::steady_clock::now() + patience;
   for (;;) {
-    if (flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+    if (lock.try_to_take()) return lock;
     if (std::chrono::steady_clock::now() >= until) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return invalid_input(fmt::format(
       "{}: another run is at work in this folder; wait for it, or name another folder", folder));
+}
+
+bool FolderLock::try_to_take() {
+  if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    close(std::exchange(folder_, -1));  // this file system locks no folders
+  }
+  return flock(file_, LOCK_EX | LOCK_NB) == 0;
+}
+
+Result<void> make_private_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  if (whole.filename().empty()) whole = whole.parent_path();  // it was given with a '/' behind
+  const std::filesystem::path above = whole.parent_path();
+  if (!above.empty()) std::filesystem::create_directories(above, error);
+  if (!error && mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST) {
+    error = std::error_code(errno, std::generic_category());
+  }
+  if (!error && !std::filesystem::is_directory(whole, error) && !error) {
+    error = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (!error) return {};
+  return invalid_input(fmt::format("the folder {} cannot be made: {}", path, error.message()));
 }
 
 FileLock::~FileLock() {
@@ -44,7 +71,7 @@ FileLock::~FileLock() {
 Result<FileLock> FileLock::take(const std::string& path) {
   const std::string name = path + ".lock";
   for (;;) {
-    FileLock lock(name, open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
+    FileLock lock(name, open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
     if (lock.file_ < 0) {
       return invalid_input(fmt::format("{}: cannot be written: {}", name, std::strerror(errno)));
     }

@@ -12,9 +12,13 @@
 
 namespace tutti {
 
+// What is locked is the folder itself, so that nothing inside it can be deleted to get in. `lock`,
+// a file in it, is locked too: tutti 0.1 looks at nothing else, and some network file systems lock
+// no folders.
 class FolderLock {
  public:
-  FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  FolderLock(FolderLock&& other) noexcept
+      : folder_(std::exchange(other.folder_, -1)), file_(std::exchange(other.file_, -1)) {}
   FolderLock& operator=(FolderLock&&) = delete;
   ~FolderLock();
 
@@ -23,13 +27,21 @@ class FolderLock {
   static Result<FolderLock> take(const std::string& folder,
                                  std::chrono::milliseconds patience = {});
 
-  // Of the lock file. A process forked while it is open holds the lock too.
-  int file() const { return file_; }
+  // An open file. A process forked while it is open holds the lock too.
+  int file() const { return folder_ >= 0 ? folder_ : file_; }
 
  private:
-  explicit FolderLock(int file) : file_(file) {}
-  int file_;
+  FolderLock() = default;
+  // False: another run holds it.
+  bool try_to_take();
+
+  int folder_ = -1;  // -1: it cannot be locked
+  int file_ = -1;
 };
+
+// Makes a folder that nobody but its owner may enter, and those above it as usual. One that is
+// there stays as it is. Fails (invalid_input) if it cannot be made.
+Result<void> make_private_folder(const std::string& path);
 
 // The same for one file that is read, and later replaced: what is locked is NAME.lock beside it,
 // which goes with the lock.

@@ -1,5 +1,6 @@
 #include "tutti/base/output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,47 @@
 #include <utility>
 
 namespace tutti {
+namespace {
+
+// Where writing to that name would end, link by link; the last may lead to nothing yet. Requires
+// that they lead in no circle.
+std::string without_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel's
+  std::filesystem::path at = path;
+  std::error_code failure;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const std::filesystem::path next = std::filesystem::read_symlink(at, failure);
+    if (failure) return at.string();
+    at = at.parent_path() / next;
+  }
+  return path;
+}
+
+// A new file beside the target, with the mode and owner of `old` if there is one; its name goes to
+// `name`. What has that name already is left of a process that had our number, or is another
+// thread's, or was laid there as a trap: it is left alone.
+int open_beside(const std::string& target, const struct stat* old, std::string& name) {
+  constexpr int kMostTries = 100;
+  int file = -1;
+  for (int i = 0; i < kMostTries && file < 0; ++i) {
+    name = i == 0 ? fmt::format("{}.{}.tmp", target, ::getpid())
+                  : fmt::format("{}.{}.{}.tmp", target, ::getpid(), i);
+    file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  old != nullptr ? 0600 : 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  if (file < 0 || old == nullptr) return file;
+  // Only root may give files away; others keep what they write.
+  [[maybe_unused]] const int given = ::fchown(file, old->st_uid, old->st_gid);
+  if (::fchmod(file, old->st_mode & 07777) == 0) return file;
+  const int error = errno;
+  ::close(file);
+  ::unlink(name.c_str());
+  errno = error;
+  return -1;
+}
+
+}  // namespace
 
 Result<Output> Output::open(const std::string& path) {
   Output output;
@@ -20,6 +62,9 @@ Result<Output> Output::open(const std::string& path) {
   }
   struct stat info {};
   const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (!exists && errno == ELOOP) {
+    return invalid_input(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  }
   if (exists && S_ISDIR(info.st_mode)) {
     return invalid_input(path + ": is a folder; name a file inside it");
   }
@@ -27,8 +72,9 @@ Result<Output> Output::open(const std::string& path) {
   if (exists && !S_ISREG(info.st_mode)) {
     output.file_ = std::fopen(path.c_str(), "wb");
   } else {
-    output.temporary_ = fmt::format("{}.{}.tmp", path, ::getpid());
-    output.file_ = std::fopen(output.temporary_.c_str(), "wb");
+    output.target_ = without_links(path);
+    const int file = open_beside(output.target_, exists ? &info : nullptr, output.temporary_);
+    if (file >= 0) output.file_ = ::fdopen(file, "wb");
   }
   if (output.file_ == nullptr) {
     output.temporary_.clear();
@@ -39,6 +85,7 @@ Result<Output> Output::open(const std::string& path) {
 
 Output::Output(Output&& other) noexcept
     : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
       temporary_(std::exchange(other.temporary_, {})),
       file_(std::exchange(other.file_, nullptr)) {}
 
@@ -58,7 +105,7 @@ Result<void> Output::commit() {
     file_ = nullptr;
   }
   if (good && !temporary_.empty()) {
-    good = std::rename(temporary_.c_str(), path_.c_str()) == 0;
+    good = std::rename(temporary_.c_str(), target_.c_str()) == 0;
     if (good) temporary_.clear();
   }
   if (!good) return failed(fmt::format("{}: writing failed: {}", path_, std::strerror(errno)));

@@ -1,5 +1,7 @@
 // An Output is a file being written. It appears under its name only once it is whole: what was
-// there before stays until commit() replaces it in one step.
+// there before stays until commit() replaces it in one step. The new file has the mode and, as far
+// as that is allowed, the owner of the old one. A symbolic link stays, and what it leads to is
+// replaced.
 
 #ifndef TUTTI_BASE_OUTPUT_H_
 #define TUTTI_BASE_OUTPUT_H_
@@ -30,7 +32,8 @@ class Output {
   Output() = default;
 
   std::string path_;
-  std::string temporary_;  // empty for standard output
+  std::string target_;     // where links lead
+  std::string temporary_;  // beside that; empty for standard output
   std::FILE* file_ = nullptr;
 };
 

@@ -101,6 +101,58 @@ TEST_F(OutputTest, ALockedFileIsRefusedUntilItIsLetGo) {
   EXPECT_TRUE(FileLock::take(path_));
 }
 
+TEST_F(OutputTest, KeepsTheModeOfTheFileThatItReplaces) {
+  const auto mode = [&] {
+    struct stat info {};
+    EXPECT_EQ(::stat(path_.c_str(), &info), 0);
+    return info.st_mode & 07777;
+  };
+  const mode_t before = ::umask(027);
+  ASSERT_TRUE(write_file(path_, "new"));
+  EXPECT_EQ(mode(), 0640u);  // 0666 without what the mask takes
+  for (const mode_t kept : {0600u, 0664u, 0755u}) {
+    ASSERT_EQ(::chmod(path_.c_str(), kept), 0);
+    ASSERT_TRUE(write_file(path_, "newer"));
+    EXPECT_EQ(mode(), kept);
+  }
+  ::umask(before);
+}
+
+TEST_F(OutputTest, WritesWhereLinksLeadAndLeavesTheLinks) {
+  std::filesystem::create_directory(folder_ / "deep");
+  const std::filesystem::path target = folder_ / "deep" / "target";
+  std::filesystem::create_symlink("deep/target", folder_ / "second");
+  std::filesystem::create_symlink("second", path_);  // a link to a link to what is not there yet
+  for (const char* text : {"first", "again"}) {
+    ASSERT_TRUE(write_file(path_, text));
+    EXPECT_TRUE(std::filesystem::is_symlink(path_));
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(target)));
+    EXPECT_EQ(content(), text);
+  }
+  std::filesystem::remove(folder_ / "second");
+  std::filesystem::create_symlink("file", folder_ / "second");  // now they lead in a circle
+  EXPECT_FALSE(write_file(path_, "nowhere"));
+}
+
+TEST_F(OutputTest, AFolderStaysLockedThoughTheLockFileIsDeleted) {
+  const std::string folder = (folder_ / "locked").string();
+  const Result<FolderLock> lock = FolderLock::take(folder);
+  ASSERT_TRUE(lock);
+  std::filesystem::remove(folder + "/lock");
+  EXPECT_FALSE(FolderLock::take(folder));
+}
+
+TEST_F(OutputTest, APrivateFolderIsTheOwnersAlone) {
+  const mode_t before = ::umask(0);
+  for (const char* name : {"a/b", "c/d/"}) {
+    ASSERT_TRUE(make_private_folder((folder_ / name).string()));
+    EXPECT_EQ(std::filesystem::status(folder_ / name).permissions(), std::filesystem::perms(0700));
+  }
+  ::umask(before);
+  ASSERT_TRUE(write_file(path_, "a file"));
+  EXPECT_FALSE(make_private_folder(path_));
+}
+
 TEST_F(OutputTest, WritesToDevicesInPlace) {
   EXPECT_TRUE(write_file("/dev/null", "gone"));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "tutti/policy/ranks.h"
 
 #ifdef TUTTI_HAVE_CLP
 #include <coin/Clp_C_Interface.h>
+#include <dlfcn.h>
+
+#include "tutti/base/openblas.h"
 #endif
 
 namespace tutti {
@@ -49,12 +53,55 @@ std::vector<Pair> pairs_of(const Problem& problem) {
 
 constexpr double kThreshold = 0.1;
 
+// CLP, opened when it is first asked. It is not linked: it brings OpenBLAS along, which starts
+// threads as it is loaded and, where memory is scarce, never comes to an end with that.
+struct Clp {
+  decltype(&Clp_newModel) new_model = nullptr;
+  decltype(&Clp_deleteModel) delete_model = nullptr;
+  decltype(&Clp_loadProblem) load_problem = nullptr;
+  decltype(&Clp_setLogLevel) set_log_level = nullptr;
+  decltype(&Clp_setMaximumIterations) set_maximum_iterations = nullptr;
+  decltype(&Clp_initialPrimalSolve) initial_primal_solve = nullptr;
+  decltype(&Clp_status) status = nullptr;
+  decltype(&Clp_primalColumnSolution) primal_column_solution = nullptr;
+
+  // None if it cannot be opened here.
+  static const Clp* open() {
+    static const std::optional<Clp> loaded = load();
+    return loaded ? &*loaded : nullptr;
+  }
+
+ private:
+  static std::optional<Clp> load() {
+    if (!require_space_for_openblas()) return std::nullopt;
+    void* library = dlopen("libClp.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) library = dlopen("libClp.so", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return std::nullopt;
+    Clp clp;
+    const auto find = [&](const char* name, auto& function) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    const bool whole =
+        find("Clp_newModel", clp.new_model) && find("Clp_deleteModel", clp.delete_model) &&
+        find("Clp_loadProblem", clp.load_problem) && find("Clp_setLogLevel", clp.set_log_level) &&
+        find("Clp_setMaximumIterations", clp.set_maximum_iterations) &&
+        find("Clp_initialPrimalSolve", clp.initial_primal_solve) &&
+        find("Clp_status", clp.status) &&
+        find("Clp_primalColumnSolution", clp.primal_column_solution);
+    if (!whole) return std::nullopt;
+    return clp;
+  }
+};
+
 // Columns: x of each pair, start of each op, the makespan w. Times are shares of the longest way
 // with all transfers charged, which bounds them all.
 class Program {
  public:
-  Program(const Problem& problem, const std::vector<Pair>& pairs)
-      : problem_(problem),
+  Program(const Clp& clp, const Problem& problem, const std::vector<Pair>& pairs)
+      : clp_(clp),
+        problem_(problem),
         pairs_(pairs),
         ops_(problem.graph.size()),
         columns_(static_cast<size_t>(makespan()) + 1) {
@@ -68,12 +115,12 @@ class Program {
   // None if the solver did not come to an end.
   std::optional<std::vector<OpId>> solve() {
     load();
-    Clp_setLogLevel(model_.get(), 0);
+    clp_.set_log_level(model_.get(), 0);
     // In steps, not in time: the same problem must end in the same way on any day.
-    Clp_setMaximumIterations(model_.get(), 100'000);
-    Clp_initialPrimalSolve(model_.get());
-    if (Clp_status(model_.get()) != 0) return std::nullopt;
-    return rounded(Clp_primalColumnSolution(model_.get()));
+    clp_.set_maximum_iterations(model_.get(), 100'000);
+    clp_.initial_primal_solve(model_.get());
+    if (clp_.status(model_.get()) != 0) return std::nullopt;
+    return rounded(clp_.primal_column_solution(model_.get()));
   }
 
  private:
@@ -142,10 +189,10 @@ class Program {
     for (size_t i = 0; i < pairs_.size(); ++i)
       objective[i] = sum > 0 ? kTie * transfer(i) / sum : 0;
     const std::vector<double> most(least_.size(), 1e30);
-    Clp_loadProblem(model_.get(), static_cast<int>(columns_.size()),
-                    static_cast<int>(least_.size()), begin.data(), index.data(),
-                    coefficients.data(), lower.data(), upper.data(), objective.data(),
-                    least_.data(), most.data());
+    clp_.load_problem(model_.get(), static_cast<int>(columns_.size()),
+                      static_cast<int>(least_.size()), begin.data(), index.data(),
+                      coefficients.data(), lower.data(), upper.data(), objective.data(),
+                      least_.data(), most.data());
   }
 
   std::vector<OpId> rounded(const double* solution) const {
@@ -160,23 +207,28 @@ class Program {
   static constexpr double kTie = 1e-4;
 
   struct Delete {
-    void operator()(Clp_Simplex* model) const { Clp_deleteModel(model); }
+    const Clp* clp;
+    void operator()(Clp_Simplex* model) const { clp->delete_model(model); }
   };
 
+  const Clp& clp_;
   const Problem& problem_;
   const std::vector<Pair>& pairs_;
   int ops_;
   double horizon_ = 1;
   std::vector<std::vector<std::pair<int, double>>> columns_;
   std::vector<double> least_;  // by row
-  std::unique_ptr<Clp_Simplex, Delete> model_{Clp_newModel()};
+  std::unique_ptr<Clp_Simplex, Delete> model_{clp_.new_model(), Delete{&clp_}};
 };
 
 std::optional<std::vector<OpId>> by_program(const Problem& problem,
                                             const std::vector<Pair>& pairs) {
-  return Program(problem, pairs).solve();
+  const Clp* const clp = Clp::open();
+  if (clp == nullptr) return std::nullopt;
+  return Program(*clp, problem, pairs).solve();
 }
-constexpr const char* kNoAnswer = "the solver of the linear program did not end";
+constexpr const char* kNoAnswer =
+    "CLP, which solves the linear program, cannot be opened or did not end";
 
 #else
 

@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <utility>
 
+#include "tutti/base/folder_lock.h"
 #include "tutti/base/json_writer.h"
 
 namespace tutti {
@@ -42,14 +44,24 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_
       new Daemon(std::move(options), std::move(runner), std::move(meter)));
   Daemon& self = *daemon;
   MutexLock lock(self.mutex_);
+  const Result<void> made = make_private_folder(self.options_.folder);
+  if (!made) return made.error();
+  int64_t records = 0;
   Result<std::unique_ptr<Journal>> journal = Journal::open(
       self.options_.folder,
-      [&self](Record record) TUTTI_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+      [&self, &records](Record record) TUTTI_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+        ++records;
         return self.core_.replay(std::move(record));
       },
       [&self](int64_t count, const Result<void>& good) { self.on_disk(count, good); });
   if (!journal) return journal.error();
   self.journal_ = std::move(*journal);
+  Result<std::string> id = kept_journal_id(self.options_.folder, /*fresh=*/records == 0);
+  if (!id) return id.error();
+  self.journal_id_ = std::move(*id);
+  const std::vector<JobFacts> last = self.core_.list({}, std::numeric_limits<int64_t>::max(), 1);
+  if (!last.empty()) self.last_known_ = last.front().number;
+  if (const Result<void> good = self.check_run_folders(); !good) return good.error();
   if (!self.options_.run_log.empty()) {
     self.run_log_ =
         ::open(self.options_.run_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -86,6 +98,25 @@ void Daemon::stop(std::chrono::milliseconds grace) {
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+}
+
+std::string Daemon::run_folder(int64_t job) const {
+  return fmt::format("{}/runs/{}", options_.folder, job);
+}
+
+Result<void> Daemon::check_run_folders() const {
+  if (options_.adopt_runs) return {};
+  const int64_t all = std::numeric_limits<int64_t>::max();
+  for (const JobFacts& job : core_.list({}, all, all)) {
+    const std::string folder = run_folder(job.number);
+    if (is_over(job.state) || !is_unnamed_job_folder(folder)) continue;
+    return invalid_input(fmt::format(
+        "{}: does not say which job's folder it is, as those of tutti 0.1, and job '{}' of that "
+        "number is open: start the server with --adopt-runs to complete it there, or remove the "
+        "folder to run its commands again",
+        folder, job.id));
+  }
+  return {};
 }
 
 int64_t Daemon::append(Record record) {
@@ -286,7 +317,15 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
         read_submission(*started.content, options_.make_graph, options_.most_ops);
     const RunContext context{
         .job = started.job.id,
-        .folder = fmt::format("{}/runs/{}", options_.folder, started.job.number),
+        .folder = run_folder(started.job.number),
+        .identity = {.journal = journal_id_,
+                     .job = started.job.id,
+                     .number = started.job.number,
+                     .accepted_ms = started.job.accepted_ms,
+                     .digest = digest_of(started.job.priority, *started.content)},
+        .unnamed = options_.adopt_runs && started.job.number <= last_known_ ? Unnamed::taken_over
+                                                                            : Unnamed::moved_aside,
+        .note = options_.on_note,
         .place = place,
         .stop = Stop(&run.stop)};
     if (!graph) {

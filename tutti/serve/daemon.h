@@ -33,6 +33,9 @@ struct DaemonOptions {
   CoreLimits limits{};
   int64_t most_ops = 100000;  // of one job
   bool allow_commands = false;
+  // Folders in runs/ of open jobs that tutti 0.1 made, which do not say whose they are, are those
+  // jobs'. Without it they are refused.
+  bool adopt_runs = false;
   MakeGraph make_graph{};
   // A file that gets a line whenever a run starts or ends, before the journal knows of it; empty:
   // none.
@@ -41,6 +44,8 @@ struct DaemonOptions {
   int64_t longest_journal = int64_t{64} << 20;
   // Called once, with a sentence, when the journal cannot be written any more.
   std::function<void(const std::string& sentence)> on_broken{};
+  // Called with a sentence that the operator should read.
+  std::function<void(const std::string& sentence)> on_note{};
 };
 
 struct SubmitAnswer {
@@ -81,8 +86,8 @@ struct DaemonFigures {
 
 class Daemon {
  public:
-  // Reads the journal and goes on where it ends. Fails as Journal::open does. The machine is the
-  // runner's, and outlives the daemon.
+  // Reads the journal and goes on where it ends. Fails as Journal::open does, or (invalid_input) if
+  // there are folders to adopt. The machine is the runner's, and outlives the daemon.
   static Result<std::unique_ptr<Daemon>> open(DaemonOptions options, std::unique_ptr<Runner> runner,
                                               std::unique_ptr<Meter> meter);
   // As stop() without grace.
@@ -123,6 +128,9 @@ class Daemon {
   // True once it is on the disk, false if it never will be.
   bool wait_for_disk(int64_t record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void on_disk(int64_t count, const Result<void>& good);
+  std::string run_folder(int64_t job) const;
+  // Fails (invalid_input) if open jobs have folders of tutti 0.1 and those are not to be adopted.
+  Result<void> check_run_folders() const TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void work(int place);
   Outcome run(const Started& started, int place, const Run& run);
   void log_run(const JobFacts& job, const char* event, const Outcome* outcome);
@@ -132,6 +140,8 @@ class Daemon {
   std::unique_ptr<Meter> meter_;
   DecisionLog decisions_;
   int run_log_ = -1;
+  std::string journal_id_;
+  int64_t last_known_ = 0;  // number of the last job that an earlier server had taken in
 
   Mutex large_;  // held while a large submission is read
   mutable Mutex mutex_;

@@ -97,12 +97,19 @@ class LocalRunner : public Runner {
   Result<RunReport> run_commands(const Problem& problem, Policy& policy,
                                  const RunContext& context) const {
     const Machine& machine = problem.machine;
+    const Result<std::string> prepared =
+        prepare_job_folder(context.folder, context.identity, context.unnamed);
+    if (!prepared) return prepared.error();
+    if (!prepared->empty() && context.note) context.note(*prepared);
     const Result<RunFolder> folder = RunFolder::open(context.folder);
     if (!folder) return folder.error();
     const JournalHead head{.graph = problem.graph.fingerprint(),
                            .commands = problem.graph.commands_fingerprint(),
                            .machine = machine.fingerprint()};
-    const auto commands = CommandRun::open(problem.graph, *folder, head, {.stop = context.stop});
+    CommandOptions options;
+    options.environment = {EnvironmentRule::From::server, options_.environment};
+    options.stop = context.stop;
+    const auto commands = CommandRun::open(problem.graph, *folder, head, std::move(options));
     if (!commands) return commands.error();
     std::vector<std::string> kinds;
     for (const DeviceId id : machine.devices()) kinds.push_back(machine.device(id).kind);

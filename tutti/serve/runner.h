@@ -5,6 +5,7 @@
 #define TUTTI_SERVE_RUNNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "tutti/machine/machine.h"
 #include "tutti/runtime/local/op_table.h"
 #include "tutti/serve/decisions.h"
+#include "tutti/serve/job_folder.h"
 
 namespace tutti {
 
@@ -25,13 +27,19 @@ struct RunnerOptions {
   // Where graphs of commands run for real; null: on the machine of all jobs. Its devices are the
   // first of that machine, with slots of their own.
   std::shared_ptr<const Machine> command_machine{};
+  // Names of variables that commands get beside the usual ones
+  // (tutti/runtime/command/environment.h).
+  std::vector<std::string> environment{};
 };
 
 // One run of one job.
 struct RunContext {
   std::string job;       // its name, for the log
-  std::string folder{};  // of the job's own; what an earlier run left there is gone on with
-  int place = 0;         // from 0; one run at a time in each
+  std::string folder{};  // what an earlier run of the same job left there is gone on with
+  JobIdentity identity{};
+  Unnamed unnamed = Unnamed::moved_aside;
+  std::function<void(const std::string& sentence)> note{};  // for the operator
+  int place = 0;                                            // from 0; one run at a time in each
   Stop stop{};
 };
 

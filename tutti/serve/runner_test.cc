@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 #include "tutti/graph/make/cholesky.h"
@@ -94,6 +97,95 @@ TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
   EXPECT_TRUE(again) << again.error().message;
   std::ifstream file(marks);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "a\nb\nb\n");
+}
+
+// Numbers begin again where a journal is moved away or cut back.
+class JobFolders : public ::testing::Test {
+ protected:
+  JobFolders() {
+    const std::string text =
+        R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [
+            {"name": "a", "run_time_ns": 1000, "command": {"argv": ["/bin/sh", "-c", "echo a >> )" +
+        folder_.path() + R"(/marks"]}}]})";
+    graph_.emplace(*read_submission(text, {}, 10));
+    runner_ = std::move(*make_local_runner(*machine_, {.policy = "critical_path"}));
+  }
+
+  // How often the command has run since the beginning.
+  int64_t run(const JobIdentity& identity, Unnamed unnamed = Unnamed::moved_aside) {
+    RunContext context{.job = "j", .folder = path("runs/1"), .identity = identity};
+    context.unnamed = unnamed;
+    context.note = [this](const std::string& sentence) { notes_.push_back(sentence); };
+    const auto report = runner_->run(*graph_, context, log_);
+    EXPECT_TRUE(report) << report.error().message;
+    std::ifstream marks(path("marks"));
+    return std::count(std::istreambuf_iterator<char>(marks), {}, '\n');
+  }
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  const TestFolder folder_;
+  Result<Machine> machine_ = discover_groups(1, 1);
+  std::optional<Graph> graph_;
+  std::unique_ptr<Runner> runner_;
+  DecisionLog log_;
+  std::vector<std::string> notes_;
+};
+
+constexpr int64_t kAccepted = 1'700'000'000'000;
+
+TEST_F(JobFolders, AnotherJobsFolderDoesNotCount) {
+  const JobIdentity first{"journal-a", "job-1", 1, kAccepted, 42};
+  EXPECT_EQ(run(first), 1);
+  EXPECT_EQ(run(first), 1);  // the same job: it is done
+  EXPECT_TRUE(notes_.empty());
+  // Another journal; the same journal cut back, so that the same is accepted again; another graph.
+  EXPECT_EQ(run({"journal-b", "job-1", 1, kAccepted, 42}), 2);
+  EXPECT_EQ(run({"journal-b", "job-1", 1, kAccepted + 1, 42}), 3);
+  EXPECT_EQ(run({"journal-b", "job-1", 1, kAccepted + 1, 43}), 4);
+  EXPECT_EQ(run({"journal-b", "other", 1, kAccepted + 1, 43}), 5);
+  ASSERT_EQ(notes_.size(), 4U);
+  EXPECT_NE(notes_[0].find("runs/1: is another job's folder; it is now "), std::string::npos)
+      << notes_[0];
+  // Nothing is thrown away.
+  for (const char* kept : {"runs/1.old-1", "runs/1.old-2", "runs/1.old-3", "runs/1.old-4"}) {
+    EXPECT_TRUE(std::filesystem::exists(path(kept) + "/journal.jsonl")) << kept;
+  }
+}
+
+TEST_F(JobFolders, AFolderThatDoesNotSayWhoseItIsCountsOnlyIfItIsAdopted) {
+  const JobIdentity identity{"journal-a", "job-1", 1, kAccepted, 42};
+  EXPECT_EQ(run(identity), 1);
+  std::filesystem::remove(path("runs/1/job.json"));  // as tutti 0.1 leaves it
+  EXPECT_TRUE(is_unnamed_job_folder(path("runs/1")));
+  EXPECT_EQ(run(identity, Unnamed::taken_over), 1);
+  EXPECT_FALSE(is_unnamed_job_folder(path("runs/1")));
+  std::filesystem::remove(path("runs/1/job.json"));
+  EXPECT_EQ(run(identity), 2);
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("does not say which job's folder it is"), std::string::npos);
+  // Not that of another job, either way.
+  EXPECT_EQ(run({"journal-b", "job-1", 1, kAccepted, 42}, Unnamed::taken_over), 3);
+}
+
+TEST_F(JobFolders, AreNobodyElsesToRead) {
+  std::filesystem::create_directory(path("runs"));
+  std::filesystem::permissions(path("runs"), std::filesystem::perms(0755));
+  run({"journal-a", "job-1", 1, kAccepted, 42});
+  for (const char* name : {"runs", "runs/1", "runs/1/logs"}) {
+    EXPECT_EQ(std::filesystem::status(path(name)).permissions(), std::filesystem::perms(0700))
+        << name;
+  }
+  EXPECT_EQ(std::filesystem::status(path("runs/1/job.json")).permissions(),
+            std::filesystem::perms(0600));
+}
+
+TEST(JournalId, ChangesWithTheJournal) {
+  const TestFolder folder;
+  const Result<std::string> first = kept_journal_id(folder.path(), /*fresh=*/true);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->size(), 32U);
+  EXPECT_EQ(*kept_journal_id(folder.path(), /*fresh=*/false), *first);
+  EXPECT_NE(*kept_journal_id(folder.path(), /*fresh=*/true), *first);
 }
 
 TEST(Runner, RefusesWhatItHasNoCodeFor) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tutti/base/openblas.h"
+
 namespace tutti::cpu {
 namespace {
 
@@ -48,6 +50,7 @@ std::optional<Matrix> as_matrix(const float* data, int64_t rows, int64_t columns
 }
 
 Result<Blas> Blas::load() {
+  if (const Result<void> room = require_space_for_openblas(); !room) return room.error();
   void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) library = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

@@ -37,7 +37,8 @@ class Blas {
   // Sizes and steps beyond this are not OpenBLAS's to count.
   static constexpr int64_t kLargest = (int64_t{1} << 31) - 1;
 
-  // Fails with one sentence if OpenBLAS is not there. Any thread may call it, at any time.
+  // Fails with one sentence if OpenBLAS is not there, or has too little memory. Any thread may call
+  // it, at any time.
   static Result<const Blas*> open();
 
   // c = alpha a b + beta c, with c in rows `c_step` apart; it is not read if beta is 0.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -42,31 +43,69 @@ Result<void> require_inputs(const Command& command) {
   return {};
 }
 
+const char* kind_of(mode_t mode) {
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// Opens what should be a regular file, whatever it is, without waiting: opening a pipe would block
+// until somebody writes to it, and a device may do anything. A symbolic link could lead to either.
+Result<int> open_regular(const std::filesystem::path& path, const std::string& what) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    return failed(fmt::format(
+        "{} {}", what, errno == ENOENT || errno == ENOTDIR ? "is not there" : "cannot be opened"));
+  }
+  const auto wrong = [&] {
+    return failed(fmt::format("{} is {}; it must be a regular file", what, kind_of(info.st_mode)));
+  };
+  if (!S_ISREG(info.st_mode)) return wrong();
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return failed(fmt::format("{} cannot be opened: {}", what, std::strerror(errno)));
+  // It may have been replaced since.
+  if (::fstat(file, &info) == 0 && S_ISREG(info.st_mode)) return file;
+  ::close(file);
+  return wrong();
+}
+
 // What an op made is on disk before it is recorded as done.
 Result<void> require_outputs(const Command& command) {
   for (const std::string& file : command.output_files) {
-    const int output = ::open(seen_from(command.directory, file).c_str(), O_RDONLY | O_CLOEXEC);
-    if (output < 0) {
-      return failed(fmt::format("ended with exit code 0, but its output file '{}' {}", file,
-                                errno == ENOENT ? "is not there" : "cannot be opened"));
-    }
-    const bool good = ::fsync(output) == 0 || errno == EINVAL || errno == EROFS;
-    ::close(output);
+    const Result<int> output =
+        open_regular(seen_from(command.directory, file),
+                     fmt::format("ended with exit code 0, but its output file '{}'", file));
+    if (!output) return output.error();
+    const bool good = ::fsync(*output) == 0 || errno == EINVAL || errno == EROFS;
+    ::close(*output);
     if (!good) return failed(fmt::format("its output file '{}' cannot be kept", file));
   }
+  return {};
+}
+
+// Commands can write here too.
+Result<void> require_regular(const std::string& path) {
+  const Result<int> file = open_regular(path, path);
+  if (!file) return invalid_input(file.error().message);
+  ::close(*file);
   return {};
 }
 
 }  // namespace
 
 Result<RunFolder> RunFolder::open(const std::string& path) {
+  if (const Result<void> made = make_private_folder(path); !made) return made.error();
   Result<FolderLock> lock = FolderLock::take(path, kPatience);
   if (!lock) return lock.error();
   RunFolder folder(path, std::move(*lock));
-  std::error_code error;
-  std::filesystem::create_directory(path + "/logs", error);
-  if (error) return invalid_input(fmt::format("{} cannot be written to", path));
-  if (!std::filesystem::exists(folder.journal_file(), error)) return folder;
+  if (!make_private_folder(path + "/logs")) {
+    return invalid_input(fmt::format("{} cannot be written to", path));
+  }
+  struct stat info {};
+  if (::lstat(folder.journal_file().c_str(), &info) != 0) return folder;
+  if (const auto good = require_regular(folder.journal_file()); !good) return good.error();
   Result<Source> source = Source::open(folder.journal_file());
   if (!source) return source.error();
   Result<JournalText> text = read_journal(*source);
@@ -101,13 +140,12 @@ uint64_t fingerprint_of(const Plan& plan) {
 }
 
 CommandRun::CommandRun(const Graph& graph, const RunFolder& folder, CommandOptions options,
-                       CommandJournal journal, std::unique_ptr<Keeper> keeper)
+                       CommandJournal journal)
     : graph_(graph),
       folder_(folder),
       options_(std::move(options)),
       journal_(std::move(journal)),
-      keeper_(std::move(keeper)),
-      environment_(own_environment()),
+      environment_(environment_by(options_.environment)),
       done_before_(static_cast<size_t>(graph.size()), 0),
       attempts_(static_cast<size_t>(graph.size()), 0) {
   for (const OpId op : graph.ops()) op_of_.emplace(graph.op_name(op), op);
@@ -124,13 +162,11 @@ Result<std::unique_ptr<CommandRun>> CommandRun::open(const Graph& graph, const R
   }
   const std::optional<JournalText>& text = folder.journal();
   if (const Result<void> same = folder.require(head); !same) return same.error();
-  Result<std::unique_ptr<Keeper>> keeper = Keeper::start(folder.lock_file());
-  if (!keeper) return keeper.error();
   Result<CommandJournal> journal = text ? CommandJournal::go_on(folder.journal_file(), *text)
                                         : CommandJournal::begin(folder.journal_file(), head);
   if (!journal) return journal.error();
   std::unique_ptr<CommandRun> run(
-      new CommandRun(graph, folder, std::move(options), std::move(*journal), std::move(*keeper)));
+      new CommandRun(graph, folder, std::move(options), std::move(*journal)));
   if (text) run->take_over(*text);
   return run;
 }
@@ -191,6 +227,8 @@ Process CommandRun::process_for(OpId op, const OpCall& call, int64_t attempt) co
   process.timeout = or_default(command.timeout, options_.timeout);
   process.cpu_time = or_default(command.cpu_time, options_.cpu_time);
   process.memory_bytes = or_default(command.memory_bytes, options_.memory_bytes);
+  process.held_file = folder_.lock_file();
+  process.in_cgroup = options_.cgroups;
   return process;
 }
 
@@ -199,7 +237,7 @@ Result<void> CommandRun::attempt(OpId op, const OpCall& call, bool& stopped) {
   JournalEntry entry{.op = std::string(call.op), .attempt = number};
   if (const Result<void> added = journal_.add(entry); !added) return added;
   const Process process = process_for(op, call, number);
-  const Result<ProcessEnd> end = run_process(process, *keeper_, options_.stop);
+  const Result<ProcessEnd> end = run_process(process, options_.stop);
   Result<void> verdict;
   if (!end) {
     verdict = end.error();

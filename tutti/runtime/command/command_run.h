@@ -25,8 +25,8 @@
 #include "tutti/base/stop.h"
 #include "tutti/graph/graph.h"
 #include "tutti/plan/plan.h"
+#include "tutti/runtime/command/environment.h"
 #include "tutti/runtime/command/journal.h"
-#include "tutti/runtime/command/keeper.h"
 #include "tutti/runtime/command/process.h"
 #include "tutti/runtime/local/op_table.h"
 
@@ -39,13 +39,16 @@ struct CommandOptions {
   Duration timeout{0};
   Duration cpu_time{0};
   int64_t memory_bytes = 0;
-  Stop stop{};  // ends the programs that run
+  EnvironmentRule environment{};
+  bool cgroups = true;  // one for each command, where they can be had
+  Stop stop{};          // ends the programs that run
 };
 
 // The folder of a run, held for as long as this lives.
 class RunFolder {
  public:
-  // Makes the folder if there is none. Fails (invalid_input) if another run is at work in it.
+  // Makes the folder if there is none, for nobody but its owner. Fails (invalid_input) if another
+  // run is at work in it.
   static Result<RunFolder> open(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -91,7 +94,7 @@ class CommandRun {
 
  private:
   CommandRun(const Graph& graph, const RunFolder& folder, CommandOptions options,
-             CommandJournal journal, std::unique_ptr<Keeper> keeper);
+             CommandJournal journal);
 
   void take_over(const JournalText& text);
   Result<void> run(const OpCall& call);
@@ -103,7 +106,6 @@ class CommandRun {
   const RunFolder& folder_;
   CommandOptions options_;
   CommandJournal journal_;
-  std::unique_ptr<Keeper> keeper_;
   std::vector<std::string> environment_;
   std::unordered_map<std::string_view, OpId> op_of_;
   std::vector<uint8_t> done_before_;  // by op

@@ -3,6 +3,7 @@
 #include "tutti/runtime/command/command_run.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tutti/graph/builder.h"
 #include "tutti/runtime/command/testing.h"
@@ -190,6 +191,69 @@ TEST_F(CommandRunTest, HoldsCommandsToTheFilesTheyDeclare) {
   EXPECT_NE(no_output->trace.error().message.find("but its output file 'nothing' is not there"),
             std::string::npos)
       << no_output->trace.error().message;
+}
+
+// A pipe would block for ever where it is opened: no timeout reaches that.
+TEST_F(CommandRunTest, TakesNothingButRegularFilesAsOutputs) {
+  const struct {
+    const char* script;
+    const char* expected;
+  } cases[] = {
+      {"mkfifo made", "is a pipe"},
+      {"mkdir made", "is a folder"},
+      {"ln -s /dev/null made", "is a symbolic link"},
+      {"mkfifo real; ln -s real made", "is a symbolic link"},
+      {"ln -s nothing made", "is a symbolic link"},
+  };
+  for (const auto& [script, expected] : cases) {
+    const Result<Ran> ran = run({{"makes", script, {}, {.output_files = {"made"}}}});
+    ASSERT_TRUE(ran && !ran->trace) << script;
+    const std::string& sentence = ran->trace.error().message;
+    EXPECT_NE(sentence.find(expected), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("must be a regular file"), std::string::npos) << sentence;
+    for (const char* name : {"run", "made", "real"}) {
+      std::filesystem::remove_all(folder_.path(name));
+    }
+  }
+}
+
+TEST_F(CommandRunTest, IsNotBlockedByPipesInItsFolder) {
+  // The first attempt lays a pipe where the log of the second will be.
+  const std::vector<OpText> ops = {
+      {"mean", "rm -f run/logs/0-mean.2.log; mkfifo run/logs/0-mean.2.log; exit 1"}};
+  const Result<Ran> log = run(ops, {.retries = 1});
+  ASSERT_TRUE(log && !log->trace);
+  EXPECT_NE(log->trace.error().message.find("0-mean.2.log: cannot be written"), std::string::npos)
+      << log->trace.error().message;
+  std::filesystem::remove(folder_.path("run/journal.jsonl"));
+  ASSERT_EQ(::mkfifo(folder_.path("run/journal.jsonl").c_str(), 0600), 0);
+  const Result<Ran> journal = run(ops);
+  ASSERT_FALSE(journal);
+  EXPECT_NE(journal.error().message.find("is a pipe"), std::string::npos)
+      << journal.error().message;
+}
+
+TEST_F(CommandRunTest, KeepsItsFilesToTheOwner) {
+  const mode_t before = ::umask(0);
+  ASSERT_TRUE(run(kDiamond));
+  ::umask(before);
+  const auto mode = [&](const std::string& name) {
+    struct stat info {};
+    EXPECT_EQ(::stat(folder_.path(name).c_str(), &info), 0) << name;
+    return info.st_mode & 0777;
+  };
+  EXPECT_EQ(mode("run"), 0700u);
+  EXPECT_EQ(mode("run/logs"), 0700u);
+  for (const char* name : {"run/lock", "run/journal.jsonl", "run/logs/0-top.1.log"}) {
+    EXPECT_EQ(mode(name), 0600u) << name;
+  }
+}
+
+TEST_F(CommandRunTest, StaysAloneThoughItsLockIsDeleted) {
+  const Result<RunFolder> held = RunFolder::open(folder_.path("run"));
+  ASSERT_TRUE(held);
+  std::filesystem::remove(folder_.path("run/lock"));
+  EXPECT_FALSE(FolderLock::take(folder_.path("run")));
 }
 
 TEST_F(CommandRunTest, KeepsLogsInItsFolderWhateverOpsAreCalled) {

@@ -147,7 +147,8 @@ Result<JournalText> read_journal(Source& source) {
 Result<CommandJournal> CommandJournal::begin(const std::string& path, const JournalHead& head) {
   const std::string beside = path + ".new";
   CommandJournal journal(
-      path, ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+      path, ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                   0600));
   if (journal.file_ < 0) return cannot("cannot be written", path);
   const std::string line = line_of(head);
   if (!write_all(journal.file_, line) || ::fsync(journal.file_) != 0 ||
@@ -162,7 +163,7 @@ Result<CommandJournal> CommandJournal::begin(const std::string& path, const Jour
 }
 
 Result<CommandJournal> CommandJournal::go_on(const std::string& path, const JournalText& text) {
-  CommandJournal journal(path, ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  CommandJournal journal(path, ::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
   if (journal.file_ < 0) return cannot("cannot be written", path);
   if (::ftruncate(journal.file_, static_cast<off_t>(text.whole_bytes)) != 0) {
     return cannot("writing failed", path);

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/close_range.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +19,9 @@
 #include <string_view>
 #include <utility>
 
+#include "tutti/runtime/command/cgroup.h"
+#include "tutti/runtime/command/supervisor.h"
+
 namespace tutti {
 namespace {
 
@@ -29,9 +30,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kShortestTick{1};
 constexpr std::chrono::milliseconds kLongestTick{20};
 constexpr std::chrono::seconds kGrace{2};  // between SIGTERM and SIGKILL
-constexpr int kMostTakes = 64;  // after the end: somebody who left the group may print for ever
+constexpr std::chrono::seconds kSupervisorTime{
+    8};  // with the grace, and the five that it needs at most
+constexpr int kMostRounds = 1000;
+constexpr int kMostTakes = 64;  // after the end: what could not be killed may print for ever
 constexpr size_t kLongestTail = 200;
-constexpr int kCannotStart = 127;
 
 class File {
  public:
@@ -62,65 +65,6 @@ Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) == 0) return Pipe{File(ends[0]), File(ends[1])};
   return failed(fmt::format("no pipe can be made: {}", std::strerror(errno)));
-}
-
-// ---- What the child does. It was forked from a program with threads, so that until it becomes
-// another program it may call nothing but what is safe in a signal handler, and allocate nothing.
-
-struct Child {
-  const char* program;
-  char* const* argv;
-  char* const* environment;
-  const char* directory;  // empty: none
-  int output;
-  int nothing;  // /dev/null
-  int faults;   // a pipe; what is written to it is a Fault
-  pid_t parent;
-  rlimit cpu_time{};
-  rlimit memory{};
-  bool limits_cpu_time = false;
-  bool limits_memory = false;
-  const Keeper* keeper;
-};
-
-struct Fault {
-  enum class At : int { nothing, limits, directory, program };
-  At at = At::nothing;
-  int error = 0;
-};
-
-[[noreturn]] void give_up(const Child& child, Fault::At at) {
-  const Fault fault{at, errno};
-  [[maybe_unused]] const ssize_t written = ::write(child.faults, &fault, sizeof fault);
-  ::_exit(kCannotStart);
-}
-
-[[noreturn]] void become_program(const Child& child) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != child.parent) ::_exit(kCannotStart);  // it died before that
-  child.keeper->watch(::getpid());
-  struct sigaction usual {};
-  usual.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &usual, nullptr);
-  if (child.limits_cpu_time && ::setrlimit(RLIMIT_CPU, &child.cpu_time) != 0) {
-    give_up(child, Fault::At::limits);
-  }
-  if (child.limits_memory && ::setrlimit(RLIMIT_AS, &child.memory) != 0) {
-    give_up(child, Fault::At::limits);
-  }
-  if (child.directory[0] != '\0' && ::chdir(child.directory) != 0) {
-    give_up(child, Fault::At::directory);
-  }
-  ::dup2(child.nothing, STDIN_FILENO);
-  ::dup2(child.output, STDOUT_FILENO);
-  ::dup2(child.output, STDERR_FILENO);
-  ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  ::execve(child.program, child.argv, child.environment);
-  give_up(child, Fault::At::program);
 }
 
 // ---- Before
@@ -169,6 +113,8 @@ int64_t whole_seconds(Duration time) {
 std::string why(const Fault& fault, const Process& process, const std::string& program) {
   const char* error = std::strerror(fault.error);
   switch (fault.at) {
+    case Fault::At::process:
+      return fmt::format("no process can be started: {}", error);
     case Fault::At::limits:
       return fmt::format("its limits cannot be set: {}", error);
     case Fault::At::directory:
@@ -232,14 +178,16 @@ class Keeping {
 
 class Watch {
  public:
-  Watch(const Process& process, const Keeper& keeper, const Stop& stop, pid_t child, File output,
-        Keeping keeping)
+  Watch(const Process& process, const Stop& stop, pid_t supervisor, File socket, File output,
+        Keeping keeping, const std::optional<Cgroup>& cgroup, ProcessTable& table)
       : process_(process),
-        keeper_(keeper),
         stop_(stop),
-        child_(child),
+        supervisor_(supervisor),
+        socket_(std::move(socket)),
         output_(std::move(output)),
-        keeping_(std::move(keeping)) {
+        keeping_(std::move(keeping)),
+        cgroup_(cgroup),
+        table_(table) {
     ::fcntl(output_.number(), F_SETFL, O_NONBLOCK);
   }
 
@@ -257,16 +205,19 @@ class Watch {
   }
 
  private:
-  bool has_ended() const {
-    siginfo_t info{};
-    return ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == child_;
+  // The supervisor has reported, or is dead.
+  bool has_ended() {
+    SupervisorReport report;
+    const ssize_t bytes = ::recv(socket_.number(), &report, sizeof report, MSG_DONTWAIT);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (bytes == static_cast<ssize_t>(sizeof report)) report_ = report;
+    return true;
   }
 
   // True if it printed something, or will print no more.
   bool wait_and_take(std::chrono::milliseconds tick) {
-    pollfd wanted = {output_.number(), POLLIN, 0};
-    ::poll(&wanted, output_.open() ? 1 : 0, static_cast<int>(tick.count()));
+    pollfd wanted[] = {{socket_.number(), POLLIN, 0}, {output_.number(), POLLIN, 0}};
+    ::poll(wanted, output_.open() ? 2 : 1, static_cast<int>(tick.count()));
     return take();
   }
 
@@ -296,65 +247,105 @@ class Watch {
         return;
       }
       told_ = now;
-      ::kill(-child_, SIGTERM);
-    } else if (now - told_ >= kGrace) {
-      ::kill(-child_, SIGKILL);
+      tell(Order::terminate);
+    } else if (now - told_ >= kSupervisorTime) {
+      ::kill(supervisor_, SIGKILL);  // it has been stopped, say, by the program
+    } else if (now - told_ >= kGrace && !killed_) {
+      killed_ = true;
+      tell(Order::kill);
+    }
+  }
+
+  void tell(Order order) const {
+    const char byte = static_cast<char>(order);
+    while (::send(socket_.number(), &byte, 1, MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }
   }
 
   Result<ProcessEnd> finish() {
     ProcessEnd end;
     end.lasted = std::chrono::duration_cast<Duration>(Clock::now() - start_);
-    // Its number is its own until it is waited for: now nobody else can be meant.
-    ::kill(-child_, SIGKILL);
+    if (!report_) end_without_supervisor();
     for (int i = 0; i < kMostTakes && take(); ++i) {
     }
-    keeper_.forget(child_);
-    int status = 0;
-    rusage usage{};
-    while (::wait4(child_, &status, 0, &usage) < 0 && errno == EINTR) {
+    while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    end.output_bytes = keeping_.all();
+    end.last_line = keeping_.last_line();
+    const Result<void> kept = keeping_.end();
+    if (!report_) {
+      return failed("the process of tutti that watched over it was killed, and it with that");
+    }
+    if (report_->left > 0) {
+      return failed(
+          fmt::format("{} of the processes that it started could not be ended; end {} by hand",
+                      report_->left, report_->left == 1 ? "it" : "them"));
+    }
+    if (!kept) return kept.error();
+    const int status = report_->status;
     end.how = WIFEXITED(status) ? ProcessEnd::How::exited : ProcessEnd::How::killed;
     end.code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
     if (ended_by_us_ && !end.good()) end.how = *ended_by_us_;
-    const auto time_of = [](const timeval& time) {
-      return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-    };
-    end.cpu_time = time_of(usage.ru_utime) + time_of(usage.ru_stime);
-    end.peak_memory_bytes = int64_t{usage.ru_maxrss} * 1024;
-    end.output_bytes = keeping_.all();
-    end.last_line = keeping_.last_line();
-    if (const Result<void> kept = keeping_.end(); !kept) return kept.error();
+    end.cpu_time = Duration(report_->cpu_time_ns);
+    end.peak_memory_bytes = report_->peak_memory_bytes;
     return end;
   }
 
+  // The kernel kills the program with it, and the cgroup holds the rest. Without one we reach what
+  // stayed in its session, whose number is its own until it is waited for.
+  void end_without_supervisor() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      if (cgroup_) [[maybe_unused]]
+        const ssize_t in = ::write(cgroup_->kill_file(), "1", 1);
+      if (table_.signal_descendants(supervisor_, SIGKILL) <= 0) return;
+      ::poll(nullptr, 0, 1);
+    }
+  }
+
   const Process& process_;
-  const Keeper& keeper_;
   const Stop& stop_;
-  pid_t child_;
+  pid_t supervisor_;
+  File socket_;
   File output_;
   Keeping keeping_;
+  const std::optional<Cgroup>& cgroup_;
+  ProcessTable& table_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point told_{};
+  bool killed_ = false;
   std::optional<ProcessEnd::How> ended_by_us_;
+  std::optional<SupervisorReport> report_;
 };
 
-}  // namespace
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
-  return all;
+// The commands before may have left anything under that name: a pipe would block, and a link lead
+// elsewhere.
+Result<File> open_output(const std::string& path) {
+  File file(::open(path.c_str(),
+                   O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
+  struct stat info {};
+  if (!file.open() || ::fstat(file.number(), &info) != 0) {
+    return failed(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  }
+  if (!S_ISREG(info.st_mode) || ::ftruncate(file.number(), 0) != 0) {
+    return failed(fmt::format("{}: cannot be written: it is no regular file", path));
+  }
+  return file;
 }
 
-Result<ProcessEnd> run_process(const Process& process, const Keeper& keeper, const Stop& stop) {
-  const Result<std::string> program = find_program(process);
-  if (!program) return program.error();
-  File file(::open(process.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file.open()) {
-    return failed(fmt::format("{}: cannot be written: {}", process.output, std::strerror(errno)));
-  }
-  const File nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+// What both processes share, made before the fork.
+struct Channels {
+  File kept;     // what it prints
+  File nothing;  // /dev/null
+  Pipe output;
+  Pipe faults;
+  File ours;  // two ends of a socket
+  File its;
+};
+
+Result<Channels> make_channels(const Process& process) {
+  Result<File> kept = open_output(process.output);
+  if (!kept) return kept.error();
+  File nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.open()) {
     return failed(fmt::format("/dev/null cannot be read: {}", std::strerror(errno)));
   }
@@ -362,48 +353,79 @@ Result<ProcessEnd> run_process(const Process& process, const Keeper& keeper, con
   if (!output) return output.error();
   Result<Pipe> faults = make_pipe();
   if (!faults) return faults.error();
-  const std::vector<char*> argv = pointers_to(process.argv);
-  const std::vector<char*> environment = pointers_to(process.environment);
-  Child child{.program = program->c_str(),
-              .argv = argv.data(),
-              .environment = environment.data(),
-              .directory = process.directory.c_str(),
-              .output = output->write.number(),
-              .nothing = nothing.number(),
-              .faults = faults->write.number(),
-              .parent = ::getpid(),
-              .limits_cpu_time = process.cpu_time.count() > 0,
-              .limits_memory = process.memory_bytes > 0,
-              .keeper = &keeper};
-  // A second for the signal that says why, before the one that does not.
-  child.cpu_time = limit_of(whole_seconds(process.cpu_time), /*slack=*/1);
-  child.memory = limit_of(process.memory_bytes, /*slack=*/0);
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return failed(fmt::format("no pair of sockets can be made: {}", std::strerror(errno)));
+  }
+  return Channels{std::move(*kept),   std::move(nothing), std::move(*output),
+                  std::move(*faults), File(ends[0]),      File(ends[1])};
+}
 
+// The supervisor's number; less than 0: errno says why there is none.
+pid_t start(const Supervised& supervised) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers are not for the child
-  const pid_t pid = ::fork();
-  if (pid == 0) become_program(child);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers are not for it
+  const pid_t process = ::fork();
+  if (process == 0) supervise(supervised);
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) return failed(fmt::format("no process can be started: {}", std::strerror(error)));
+  errno = error;
+  return process;
+}
 
-  ::setpgid(pid, pid);  // whoever of us is first
-  output->write.close();
-  faults->write.close();
+}  // namespace
+
+Result<ProcessEnd> run_process(const Process& process, const Stop& stop) {
+  const Result<std::string> program = find_program(process);
+  if (!program) return program.error();
+  Result<Channels> channels = make_channels(process);
+  if (!channels) return channels.error();
+  const std::vector<char*> argv = pointers_to(process.argv);
+  const std::vector<char*> environment = pointers_to(process.environment);
+  const std::optional<Cgroup> cgroup = process.in_cgroup ? Cgroup::make() : std::nullopt;
+  ProcessTable table;
+  Supervised supervised{.program = program->c_str(),
+                        .argv = argv.data(),
+                        .environment = environment.data(),
+                        .directory = process.directory.c_str(),
+                        .limits_cpu_time = process.cpu_time.count() > 0,
+                        .limits_memory = process.memory_bytes > 0,
+                        .output = channels->output.write.number(),
+                        .nothing = channels->nothing.number(),
+                        .faults = channels->faults.write.number(),
+                        .socket = channels->its.number(),
+                        .held = process.held_file,
+                        .table = &table};
+  // A second for the signal that says why, before the one that does not.
+  supervised.cpu_time = limit_of(whole_seconds(process.cpu_time), /*slack=*/1);
+  supervised.memory = limit_of(process.memory_bytes, /*slack=*/0);
+  if (cgroup) {
+    supervised.members = cgroup->members_file();
+    supervised.kill = cgroup->kill_file();
+    supervised.cgroup = cgroup->path().c_str();
+  }
+  const pid_t supervisor = start(supervised);
+  if (supervisor < 0) {
+    return failed(fmt::format("no process can be started: {}", std::strerror(errno)));
+  }
+  channels->its.close();
+  channels->output.write.close();
+  channels->faults.write.close();
   Fault fault;
   ssize_t bytes = 0;
-  while ((bytes = ::read(faults->read.number(), &fault, sizeof fault)) < 0 && errno == EINTR) {
+  while ((bytes = ::read(channels->faults.read.number(), &fault, sizeof fault)) < 0 &&
+         errno == EINTR) {
   }
   if (bytes == static_cast<ssize_t>(sizeof fault)) {
-    keeper.forget(pid);
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    while (::waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
     }
     return failed(why(fault, process, *program));
   }
-  return Watch(process, keeper, stop, pid, std::move(output->read),
-               Keeping(std::move(file), process.most_output_bytes))
+  return Watch(process, stop, supervisor, std::move(channels->ours),
+               std::move(channels->output.read),
+               Keeping(std::move(channels->kept), process.most_output_bytes), cgroup, table)
       .until_it_ends();
 }
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <thread>
 
+#include "tutti/runtime/command/environment.h"
 #include "tutti/runtime/command/testing.h"
 
 namespace tutti {
@@ -21,21 +22,20 @@ class ProcessTest : public ::testing::Test {
  protected:
   Process of(std::vector<std::string> argv) const {
     return {.argv = std::move(argv),
-            .environment = own_environment(),
+            .environment = environment_by({}),
             .directory = folder_.path(),
             .output = folder_.path("log")};
   }
   Process shell(const std::string& script) const { return of({"/bin/sh", "-c", script}); }
 
   ProcessEnd run(const Process& process, const Stop& stop = {}) const {
-    const Result<ProcessEnd> end = run_process(process, *keeper_, stop);
+    const Result<ProcessEnd> end = run_process(process, stop);
     EXPECT_TRUE(end) << end.error().message;
     return end ? *end : ProcessEnd{.how = ProcessEnd::How::killed};
   }
   std::string log() const { return text_of(folder_.path("log")); }
 
   testing::Folder folder_;
-  std::unique_ptr<Keeper> keeper_ = must(Keeper::start(-1));
 };
 
 TEST_F(ProcessTest, KeepsWhatAProgramPrintsOnEitherStream) {
@@ -69,13 +69,13 @@ TEST_F(ProcessTest, SaysWhatCannotBeStarted) {
       {of({folder_.path()}), "cannot be started: Permission denied"},
   };
   for (const auto& [process, expected] : cases) {
-    const Result<ProcessEnd> end = run_process(process, *keeper_, {});
+    const Result<ProcessEnd> end = run_process(process, {});
     ASSERT_FALSE(end);
     EXPECT_NE(end.error().message.find(expected), std::string::npos) << end.error().message;
   }
   Process nowhere = of({"true"});
   nowhere.directory = folder_.path("nowhere");
-  const Result<ProcessEnd> end = run_process(nowhere, *keeper_, {});
+  const Result<ProcessEnd> end = run_process(nowhere, {});
   ASSERT_FALSE(end);
   EXPECT_NE(end.error().message.find("it cannot run in "), std::string::npos)
       << end.error().message;
@@ -159,7 +159,7 @@ TEST_F(ProcessTest, RunsManyAtOnce) {
       for (int k = 0; k < 10; ++k) {
         Process process = of({"/bin/sh", "-c", "exit " + std::to_string(i)});
         process.output = folder_.path("log" + std::to_string(i));
-        const Result<ProcessEnd> end = run_process(process, *keeper_, {});
+        const Result<ProcessEnd> end = run_process(process, {});
         if (end && end->code == i) ++good;
       }
     });
@@ -173,9 +173,8 @@ TEST_F(ProcessTest, DiesWithUsHoweverWeDie) {
   const std::string both = folder_.path("both");
   const pid_t victim = ::fork();
   if (victim == 0) {
-    const auto keeper = must(Keeper::start(-1));
     Process process = shell("sleep 1000 & echo $$ $! > both.new; mv both.new both; wait");
-    static_cast<void>(run_process(process, *keeper, {}));
+    static_cast<void>(run_process(process, {}));
     ::_exit(0);
   }
   ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(both); }));

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "test/support/world.h"
-#include "tutti/runtime/command/keeper.h"
 
 namespace tutti::testing {
 
