@@ -425,8 +425,8 @@ TEST(Guard, TurnsForeignNamesAndOriginsAway) {
   const auto status = [&](const std::string& method, const Pairs& headers) {
     HttpHead head{.method = method, .path = "/v1/jobs"};
     head.headers = headers;
-    const auto refused = guard.admit(head);
-    return refused ? refused->status : 200;
+    const Admission admission = guard.admit(head);
+    return admission.refused ? admission.refused->status : 200;
   };
   for (const char* host : {"127.0.0.1:7171", "localhost", "LOCALHOST:1", "[::1]:7171", "10.1.2.3",
                            "known.example:80", "Known.Example"}) {

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "tutti/base/json_writer.h"
@@ -24,6 +27,23 @@ double seconds_between(int64_t from_ms, int64_t to_ms) {
 
 SubmitAnswer refused(SubmitAnswer::What what, std::string sentence) {
   return {.what = what, .sentence = std::move(sentence)};
+}
+
+// The greatest number that a job's folder beside the journal has; 0 if there is none.
+int64_t greatest_run(const std::string& folder) {
+  int64_t greatest = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator it(folder + "/runs", error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    int64_t number = 0;
+    // "17", and "17.something" that was moved aside.
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+    constexpr int64_t kMost = int64_t{1} << 60;
+    const bool is_run = read.ec == std::errc{} && (*read.ptr == '\0' || *read.ptr == '.');
+    if (is_run && number <= kMost) greatest = std::max(greatest, number);
+  }
+  return greatest;
 }
 
 constexpr const char* kStopping = "the server is being stopped; submit again when it is back";
@@ -50,6 +70,16 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_
       [&self](int64_t count, const Result<void>& good) { self.on_disk(count, good); });
   if (!journal) return journal.error();
   self.journal_ = std::move(*journal);
+  self.notices_ = self.journal_->notices();
+  // A journal that was moved away or put back must not give numbers again: their folders are those
+  // of other jobs.
+  const int64_t greatest = greatest_run(self.options_.folder);
+  if (self.core_.skip_numbers(greatest + 1)) {
+    self.notices_.push_back(fmt::format(
+        "{0}/journal: is older than {0}/runs, which has a job {1} that it does not know; numbers "
+        "go on from {2}, and what other jobs left there stays theirs",
+        self.options_.folder, greatest, greatest + 1));
+  }
   if (!self.options_.run_log.empty()) {
     self.run_log_ =
         ::open(self.options_.run_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -121,7 +151,8 @@ void Daemon::on_disk(int64_t count, const Result<void>& good) {
   work_.notify_all();
 }
 
-SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content content) {
+SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content content,
+                            const std::string& client) {
   using What = SubmitAnswer::What;
   if (!id.empty()) {
     if (const Result<void> good = check_job_id(id); !good) {
@@ -149,7 +180,8 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
     return refused(What::unrunnable, good.error().message);
   }
   one_at_a_time.reset();
-  const Submission submission{id, priority, graph->name(), graph->size(), std::move(content)};
+  const Submission submission{id,    priority, graph->name(), graph->size(), std::move(content),
+                              client};
   MutexLock lock(mutex_);
   if (!broken_.empty()) return refused(What::unavailable, "the journal has failed: " + broken_);
   if (stopping_) return refused(What::unavailable, kStopping);
@@ -172,10 +204,11 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
 SubmitAnswer Daemon::refused_by(Submitted::Verdict verdict, const JobFacts& other) const {
   using What = SubmitAnswer::What;
   if (verdict == Submitted::Verdict::conflict) {
-    return {What::conflict, other,
-            fmt::format("the id '{}' belongs to a job with another graph or priority; choose "
-                        "another id",
-                        other.id)};
+    return {
+        What::conflict, other,
+        fmt::format("the id '{}' belongs to a job with another graph, priority or client; choose "
+                    "another id",
+                    other.id)};
   }
   if (verdict == Submitted::Verdict::draining) {
     return refused(What::draining, "the server is draining and takes no new jobs");
@@ -244,6 +277,19 @@ std::vector<JobFacts> Daemon::queue(int64_t most) const {
   return core_.queue(most);
 }
 
+std::string Daemon::unready() const {
+  MutexLock lock(mutex_);
+  if (!broken_.empty()) return "the journal has failed";
+  if (stopping_) return "the server is being stopped";
+  if (core_.draining()) return "the server is draining";
+  const CoreFigures& figures = core_.figures();
+  if (figures.open() >= options_.limits.open_jobs ||
+      figures.open_bytes >= options_.limits.open_bytes) {
+    return "there are as many open jobs as there may be";
+  }
+  return "";
+}
+
 DaemonFigures Daemon::figures() const {
   MutexLock lock(mutex_);
   return {core_.figures(), journal_->figures(), wait_seconds_, run_seconds_,
@@ -288,6 +334,7 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
         .job = started.job.id,
         .folder = fmt::format("{}/runs/{}", options_.folder, started.job.number),
         .place = place,
+        .journal = journal_->journal_id(),
         .stop = Stop(&run.stop)};
     if (!graph) {
       report = graph.error();

@@ -29,6 +29,9 @@ struct RunContext {
   std::string job;       // its name, for the log
   std::string folder{};  // of the job's own; what an earlier run left there is gone on with
   int place = 0;         // from 0; one run at a time in each
+  // Id of the journal that the job is in, 32 hexadecimal digits; with the job's name and graph it
+  // tells whose a folder is.
+  std::string journal{};
   Stop stop{};
 };
 
