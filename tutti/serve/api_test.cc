@@ -394,8 +394,7 @@ TEST(Serve, KnowsWhoseAJobIsAlsoAfterARestart) {
     EXPECT_EQ(one->ask("POST", "/v1/jobs?id=a", kGraph)->status, again ? 200 : 201);
     EXPECT_EQ(other->ask("POST", "/v1/jobs?id=b", kGraph)->status, again ? 200 : 201);
     EXPECT_EQ(other->ask("POST", "/v1/jobs?id=a", kGraph)->status, 409);
-    EXPECT_NE(other->ask("GET", "/v1/jobs/a")->body.find(R"("client":"alice")"),
-              std::string::npos);
+    EXPECT_NE(other->ask("GET", "/v1/jobs/a")->body.find(R"("client":"alice")"), std::string::npos);
     const std::string metrics = one->ask("GET", "/metrics")->body;
     EXPECT_NE(metrics.find("tutti_client_jobs_open{client=\"bob\"} 1\n"), std::string::npos)
         << metrics;

@@ -120,9 +120,9 @@ TEST_F(Damaged, AFlippedBitAnywhereLosesNothing) {
 TEST_F(Damaged, ARecordThatIsGoneIsNamedAndTheOthersAreKept) {
   const std::string before = content_of(folder() + "/journal");
   const std::string id = survey(before).id;
-  const std::string jobs[] = {"b:running c:queued ",       "a:done b:running c:queued ",
+  const std::string jobs[] = {"b:running c:queued ",           "a:done b:running c:queued ",
                               "a:running b:running c:queued ", "a:done c:queued ",
-                              "a:done b:queued c:queued ", "a:done b:running "};
+                              "a:done b:queued c:queued ",     "a:done b:running "};
   for (size_t lost = 0; lost < 6; ++lost) {
     damage([&](std::string& bytes) {
       for (size_t at = places_[lost]; at < places_[lost] + 40; ++at) bytes[at] = 'x';
@@ -165,8 +165,8 @@ TEST_F(Damaged, AJournalCutAtARecordIsNoticedAndNumbersGoOnAboveThoseThatWereGiv
   ASSERT_EQ(repaired->lost.size(), 1U);
   EXPECT_EQ(repaired->lost[0].first, 6);
   Core core({});
-  const auto journal = Journal::open(
-      folder(), [&](Record record) { return core.replay(std::move(record)); }, {});
+  const auto journal =
+      Journal::open(folder(), [&](Record record) { return core.replay(std::move(record)); }, {});
   ASSERT_TRUE(journal) << journal.error().message;
   EXPECT_GE(core.submit(submission("d"), 1).job.number, 4) << "3 was c's";
 }
