@@ -100,7 +100,7 @@ def main():
             ca = [*here, "--ca", certificate]
             # Larger than one TLS record, and than what curl sends without asking.
             large = os.path.join(folder, "large.json")
-            subprocess.run([tutti, "graph", "make", "layered", "--ops", "20000", "-o", large], check=True, env=environment,
+            subprocess.run([tutti, "graph", "make", "layered", "--ops", "8000", "-o", large], check=True, env=environment,
                            stdout=subprocess.DEVNULL)
             ask(["submit", "--make", "cholesky --tiles 2", "--id", "a", "--wait", *ca], 0, "a: done")
             ask(["submit", large, "--id", "large", *ca], 0, "large: ")
