@@ -32,6 +32,10 @@ if(Protobuf_FOUND)
   find_package(ONNX QUIET)
 endif()
 
+# Its headers, for tutti submit, status, cancel and drain over https. The library itself is opened when
+# it is needed. Without them such an address is refused with a sentence.
+find_package(CURL 7.85 QUIET)
+
 if(TUTTI_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -1,6 +1,7 @@
 // tutti serve and the commands that ask it, run as a user would.
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,8 @@ class ServeCommands : public Cli {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
+  void signal(int number) const { ::kill(server_, number); }
+
   Ran ask(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(), {"--server", address_});
     return run(arguments);
@@ -138,7 +141,7 @@ TEST_F(ServeCommands, EndsInOrderWheneverItIsAskedTo) {
 }
 
 TEST_F(ServeCommands, NobodyWaitsForAServerWhoseDiskIsFull) {
-  serve({"--runtime", "sim", "--machine", "uniform-2"}, 2000);
+  serve({"--runtime", "sim", "--machine", "uniform-2"}, 6000);
   const std::string graph = write("graph.json", kGraph);
   Ran ran;
   for (int i = 0; i < 20 && ran.exit_code <= 0; ++i) {
@@ -382,11 +385,91 @@ TEST_F(ServeCommands, ServeDoesNotStartOnAJournalThatIsDamagedOrInUse) {
   expect_one_sentence(run(another), "another run is at work in this folder");
   EXPECT_EQ(end(SIGTERM), 0);
   std::string journal = read_text(path("jobs/journal"));
-  journal[100] = static_cast<char>(journal[100] ^ 1);
+  journal[5000] = static_cast<char>(journal[5000] ^ 1);
   write("jobs/journal", journal);
   const Ran ran = run(another);
   EXPECT_EQ(ran.exit_code, 2);
   expect_one_sentence(ran, "journal: damaged at byte");
+  expect_one_sentence(ran, "tutti journal repair " + path("jobs"));
+  // As the sentence says.
+  const Ran checked = run({"journal", "check", path("jobs")});
+  EXPECT_EQ(checked.exit_code, 2);
+  expect_one_sentence(checked, "journal: damaged at byte");
+  const Ran repaired = run({"journal", "repair", path("jobs")});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  EXPECT_NE(repaired.out.find("whole again: record "), std::string::npos) << repaired.out;
+  EXPECT_EQ(read_text(path("jobs/journal.damaged")), journal);
+  EXPECT_EQ(run({"journal", "check", path("jobs")}).exit_code, 0);
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  for (const char* id : {"a", "b", "c"}) {
+    EXPECT_TRUE(ask({"status", id}).out.starts_with(std::string(id) + ": done")) << id;
+  }
+}
+
+// The audit cut a journal where a record ends: nobody noticed.
+TEST_F(ServeCommands, AJournalThatWasCutBackIsRepairedWithEveryLossNamed) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  for (const char* id : {"a", "b"}) {
+    ASSERT_EQ(ask({"submit", "--make", kSmall, "--id", id, "--wait"}).exit_code, 0);
+  }
+  EXPECT_EQ(end(SIGTERM), 0);
+  // numbered, then acceptance, start and end of each: the last two records go.
+  const std::string journal = read_text(path("jobs/journal"));
+  constexpr size_t kStartAndEnd = 2 * (44 + 17) + 24;
+  write("jobs/journal", journal.substr(0, journal.size() - kStartAndEnd));
+  const Ran refused = run({"serve", "--runtime", "sim", "--machine", "uniform-2", "--state",
+                           path("jobs"), "--listen", "127.0.0.1:0"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  expect_one_sentence(refused, "number 6 to 7 are not whole");
+  const Ran repaired = run({"journal", "repair", path("jobs"), "--json"});
+  EXPECT_EQ(repaired.exit_code, 1) << repaired.err;
+  std::string found = repaired.out;
+  std::erase_if(found, [](char c) { return c == ' ' || c == '\n'; });
+  EXPECT_NE(found.find(R"("first":6,"last":7,)"), std::string::npos) << repaired.out;
+  EXPECT_NE(found.find(R"("doubtful":["b"])"), std::string::npos) << repaired.out;
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  EXPECT_TRUE(ask({"status", "b", "--wait"}).out.starts_with("b: done"));
+  const Ran next = ask({"submit", "--make", kSmall, "--json"});
+  EXPECT_NE(next.out.find("\"number\":5"), std::string::npos) << next.out;
+}
+
+// Row 12 of the audit.
+TEST_F(ServeCommands, SubmitTakesNoIdThatHasAnotherMeaning) {
+  for (const char* id : {"", ".", "..", "a/b", "job-1"}) {
+    const Ran ran = run({"submit", "--make", kSmall, "--id", id, "--server", "http://127.0.0.1:1"});
+    EXPECT_EQ(ran.exit_code, 2) << id;
+    expect_one_sentence(ran, "id");
+  }
+}
+
+TEST_F(ServeCommands, EachClientHasATokenAndTheFileIsReadAgain) {
+  const std::string alice = "alice-0123456789abcdef";
+  const std::string bob = "bob-0123456789abcdef00";
+  const std::string tokens = write("tokens", "alice " + alice + "\n");
+  ASSERT_EQ(::chmod(tokens.c_str(), 0600), 0);
+  const std::string hers = write("hers", alice + "\n");
+  const std::string his = write("his", "bob " + bob + "\n");
+  serve({"--runtime", "sim", "--machine", "uniform-2", "--token-file", tokens});
+  const Ran ran = ask({"submit", "--make", kSmall, "--id", "a", "--wait", "--token-file", hers});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find(", of alice)"), std::string::npos) << ran.out;
+  EXPECT_EQ(ask({"status", "--token-file", his}).exit_code, 2);
+  write("tokens", "alice " + alice + "\nbob " + bob + "\n");
+  signal(SIGHUP);
+  int exit_code = 2;
+  for (int i = 0; i < 100 && exit_code != 0; ++i) {
+    ::usleep(50'000);
+    exit_code = ask({"status", "--token-file", his}).exit_code;
+  }
+  EXPECT_EQ(exit_code, 0);
+  // What cannot be read leaves those that hold in force.
+  write("tokens", "alice\n");
+  signal(SIGHUP);
+  for (int i = 0; i < 100 && read_text(path("err")).empty(); ++i) ::usleep(50'000);
+  EXPECT_NE(read_text(path("err")).find("the tokens from before hold"), std::string::npos);
+  EXPECT_EQ(ask({"status", "--token-file", hers}).exit_code, 0);
+  expect_one_sentence(ask({"status", "--token-file", tokens}), "a token is one line");
+  EXPECT_EQ(end(SIGTERM), 0);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ void add_submit_command(CLI::App& app, int& exit_code);
 void add_status_command(CLI::App& app, int& exit_code);
 void add_cancel_command(CLI::App& app, int& exit_code);
 void add_drain_command(CLI::App& app, int& exit_code);
+void add_journal_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
 
 }  // namespace tutti

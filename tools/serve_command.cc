@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -59,9 +61,9 @@ Result<std::string> default_state() {
   return invalid_input("there is no home folder; name one for the journal by --state");
 }
 
-Result<std::string> token_for(const ServeArguments& arguments, const ListenAddress& address) {
-  Result<std::string> token = load_token(arguments.token_file);
-  if (!token) return token;
+Result<Tokens> tokens_for(const ServeArguments& arguments, const ListenAddress& address) {
+  Result<Tokens> tokens = load_tokens(arguments.token_file);
+  if (!tokens) return tokens;
   struct stat info {};
   if (!arguments.token_file.empty() && ::stat(arguments.token_file.c_str(), &info) == 0 &&
       (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
@@ -70,12 +72,12 @@ Result<std::string> token_for(const ServeArguments& arguments, const ListenAddre
   }
   const Result<bool> loopback = is_loopback(address);
   if (!loopback) return loopback.error();
-  if (token->empty() && !*loopback) {
+  if (tokens->empty() && !*loopback) {
     return invalid_input(fmt::format(
         "others can reach {}: listen at 127.0.0.1, or give a token by --token-file or TUTTI_TOKEN",
         arguments.listen));
   }
-  return token;
+  return tokens;
 }
 
 // Commands run as the same user, and could read it from /proc.
@@ -85,6 +87,43 @@ void forget_token() {
   }
   ::unsetenv("TUTTI_TOKEN");
 }
+
+// Reads the file of tokens again when it has changed, or when somebody asks for it. One that
+// cannot be read leaves those that hold in force.
+class TokenWatch {
+ public:
+  TokenWatch(std::string path, std::shared_ptr<TokenStore> tokens)
+      : path_(std::move(path)), tokens_(std::move(tokens)), seen_(look()) {}
+
+  void look_again(bool asked) {
+    if (path_.empty()) return;
+    const Seen now = look();
+    if (!asked && now == seen_) return;
+    seen_ = now;
+    Result<Tokens> read = load_tokens(path_);
+    if (!read) {
+      report(Error{read.error().kind, read.error().message + "; the tokens from before hold"});
+      return;
+    }
+    fmt::print("tutti serve: {} was read again: {} token{}\n", path_, read->size(),
+               read->size() == 1 ? "" : "s");
+    std::fflush(stdout);
+    tokens_->replace(std::move(*read));
+  }
+
+ private:
+  using Seen = std::array<int64_t, 4>;
+  Seen look() const {
+    struct stat info {};
+    if (path_.empty() || ::stat(path_.c_str(), &info) != 0) return {};
+    return {static_cast<int64_t>(info.st_ino), static_cast<int64_t>(info.st_size),
+            static_cast<int64_t>(info.st_mtim.tv_sec), static_cast<int64_t>(info.st_mtim.tv_nsec)};
+  }
+
+  std::string path_;
+  std::shared_ptr<TokenStore> tokens_;
+  Seen seen_;
+};
 
 // Who runs jobs, and who says how busy that keeps the machine.
 struct Running {
@@ -175,36 +214,47 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   return Running{std::move(*runner), std::move(*meter)};
 }
 
-int asked_to_end[2] = {-1, -1};  // a pipe
+int asked[2] = {-1, -1};  // a pipe, for a byte by each signal
 
-void ask_to_end(int /*signal*/) {
+void note_signal(int signal) {
   const int before = errno;
-  [[maybe_unused]] const ssize_t written = ::write(asked_to_end[1], "", 1);
+  const char byte = signal == SIGHUP ? 'r' : 'e';
+  [[maybe_unused]] const ssize_t written = ::write(asked[1], &byte, 1);
   errno = before;
 }
 
-// SIGTERM and SIGINT become something to wait for. By handlers: a signal that is blocked here still
-// ends the process where a library has started threads as it was loaded, before we could block it.
-class EndSignals {
+void do_nothing(int /*signal*/) {}
+
+// SIGTERM, SIGINT and SIGHUP become something to wait for. By handlers: a signal that is blocked
+// here still ends the process where a library has started threads as it was loaded, before we could
+// block it. A file that grows too long (SIGXFSZ) is an error of the write, as a full disk is.
+class AskedBySignal {
  public:
-  static Result<void> catch_them() {
-    if (::pipe2(asked_to_end, O_CLOEXEC | O_NONBLOCK) != 0) {
+  static Result<void> catch_them(bool with_hang_up) {
+    if (::pipe2(asked, O_CLOEXEC | O_NONBLOCK) != 0) {
       return failed("no pipe can be had to wait for signals by");
     }
-    ::fcntl(asked_to_end[0], F_SETFL, 0);  // whoever waits blocks; a handler never does
-    mask(SIG_BLOCK);                       // our own threads shall not be interrupted
+    mask(SIG_BLOCK);  // our own threads shall not be interrupted
     struct sigaction action {};
-    action.sa_handler = ask_to_end;
+    action.sa_handler = note_signal;
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
+    if (with_hang_up) ::sigaction(SIGHUP, &action, nullptr);
+    action.sa_handler = do_nothing;
+    ::sigaction(SIGXFSZ, &action, nullptr);
     return {};
   }
-  // Until somebody asks this process to end.
-  static void wait() {
+  // Until somebody asks this process to end. Looks at the tokens now and then.
+  static void wait(TokenWatch& tokens) {
+    constexpr int kEveryMs = 1000;
     mask(SIG_UNBLOCK);
-    char byte = 0;
-    while (::read(asked_to_end[0], &byte, 1) < 0 && errno == EINTR) {
+    while (true) {
+      pollfd one{asked[0], POLLIN, 0};
+      const int ready = ::poll(&one, 1, kEveryMs);
+      char byte = 0;
+      if (ready > 0 && ::read(asked[0], &byte, 1) == 1 && byte == 'e') break;
+      tokens.look_again(byte == 'r');
     }
     mask(SIG_BLOCK);
   }
@@ -213,21 +263,24 @@ class EndSignals {
   static void mask(int how) {
     sigset_t signals;
     ::sigemptyset(&signals);
-    ::sigaddset(&signals, SIGTERM);
-    ::sigaddset(&signals, SIGINT);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&signals, signal);
     ::pthread_sigmask(how, &signals, nullptr);
   }
 };
 
 int run_serve(ServeArguments arguments) {
-  if (const Result<void> good = EndSignals::catch_them(); !good) return report(good.error());
+  if (const auto good = AskedBySignal::catch_them(!arguments.token_file.empty()); !good) {
+    return report(good.error());
+  }
   if (const auto good = check_names(arguments.runner.environment); !good) {
     return report(good.error());
   }
   const Result<ListenAddress> address = parse_address(arguments.listen);
   if (!address) return report(address.error());
-  const Result<std::string> token = token_for(arguments, *address);
-  if (!token) return report(token.error());
+  const Result<Tokens> given = tokens_for(arguments, *address);
+  if (!given) return report(given.error());
+  const auto tokens = std::make_shared<TokenStore>(*given);
+  TokenWatch watch(arguments.token_file, tokens);
   forget_token();
   const Result<std::string> folder =
       arguments.state.empty() ? default_state() : Result<std::string>(arguments.state);
@@ -256,11 +309,10 @@ int run_serve(ServeArguments arguments) {
   Result<std::unique_ptr<Daemon>> daemon =
       Daemon::open(arguments.daemon, std::move(running->runner), std::move(running->meter));
   if (!daemon) return report(daemon.error());
-  if ((*daemon)->cut_bytes() > 0) {
-    fmt::print(stderr, "tutti: {}/journal: cut off {} bytes of a record that nobody was promised\n",
-               *folder, (*daemon)->cut_bytes());
+  for (const std::string& notice : (*daemon)->notices()) {
+    fmt::print(stderr, "tutti: {}\n", notice);
   }
-  Api api(**daemon, Guard(*token, arguments.names),
+  Api api(**daemon, Guard(tokens, arguments.names),
           {.most_body_bytes = arguments.most_body_mib << 20,
            .version = TUTTI_VERSION,
            .machine = machine->name()});
@@ -271,11 +323,11 @@ int run_serve(ServeArguments arguments) {
   fmt::print("tutti serve: http://{}:{} ({} runs on {}, decided by {}; journal in {}; {})\n",
              bare ? address->host : "[" + address->host + "]", (*server)->port(),
              arguments.runtime == "local" ? "real" : "simulated", machine->name(), policy, *folder,
-             token->empty() ? "no token asked" : "a token is asked");
+             given->empty() ? "no token asked" : "a token is asked");
   const auto open = (*daemon)->figures().jobs.open();
   if (open > 0) fmt::print("tutti serve: going on with {} open jobs\n", open);
   std::fflush(stdout);
-  EndSignals::wait();
+  AskedBySignal::wait(watch);
   (*daemon)->stop(std::chrono::seconds(arguments.grace_s));
   (*server)->stop();
   const DaemonFigures figures = (*daemon)->figures();
@@ -368,9 +420,11 @@ void add_serve_command(CLI::App& app, int& exit_code) {
       ->add_option("--name", arguments->names,
                    "A name under which browsers know this server, once for each")
       ->allow_extra_args(false);
-  command->add_option("--token-file", arguments->token_file,
-                      "File with the token that is asked of everybody; default: the environment "
-                      "variable TUTTI_TOKEN");
+  command->add_option(
+      "--token-file", arguments->token_file,
+      "File with a line NAME TOKEN for each client, or one token for all, of which one "
+      "is asked of everybody; read again when it changes and on SIGHUP; default: "
+      "the environment variable TUTTI_TOKEN");
   command->add_option("--state", arguments->state,
                       "Folder of the journal; default: ~/.local/state/tutti");
   command->add_option("--run-log", arguments->daemon.run_log,

@@ -4,7 +4,7 @@
 
 #include "tutti/base/source.h"
 #include "tutti/base/time.h"
-#include "tutti/serve/guard.h"
+#include "tutti/serve/tokens.h"
 
 namespace tutti {
 
@@ -15,14 +15,17 @@ void ServerOptions::add_to(CLI::App& command) {
       ->envname("TUTTI_SERVER");
   command.add_option("--token-file", token_file,
                      "File with the server's token; default: the environment variable TUTTI_TOKEN");
+  command.add_option("--ca", ca,
+                     "For https://: file with the certificates of who may vouch for the server; "
+                     "default: CURL_CA_BUNDLE, SSL_CERT_FILE, or the system's");
   command.add_flag("--json", json, "Print the server's answer as JSON");
 }
 
 Result<HttpClient> ServerOptions::connect() const {
   const Result<std::string> token = load_token(token_file);
   if (!token) return token.error();
-  return HttpClient::make(server.empty() ? std::string("http://") + kDefaultListen : server,
-                          *token);
+  return HttpClient::make(server.empty() ? std::string("http://") + kDefaultListen : server, *token,
+                          ca);
 }
 
 Result<Document> read_answer(const std::string& body) {
@@ -60,6 +63,7 @@ std::string job_line(const Document& job) {
   line += fmt::format(" ({}, {} ops", entry_text(job, "graph"), whole("ops"));
   if (whole("priority") != 0) line += fmt::format(", priority {}", whole("priority"));
   if (whole("attempts") > 1) line += fmt::format(", attempt {}", whole("attempts"));
+  if (job.find("client") != nullptr) line += ", of " + entry_text(job, "client");
   line += ")";
   if (job.find("message") != nullptr) line += ": " + entry_text(job, "message");
   return line;

@@ -17,6 +17,7 @@ inline constexpr const char* kDefaultListen = "127.0.0.1:7171";
 struct ServerOptions {
   std::string server;
   std::string token_file;
+  std::string ca;
   bool json = false;
 
   void add_to(CLI::App& command);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "tools/commands.h"
 #include "tools/import_flags.h"
@@ -21,7 +22,7 @@ struct SubmitArguments {
   std::string graph;
   std::string make;
   ImportFlags import_flags;
-  std::string id;
+  std::optional<std::string> id;
   int32_t priority = 0;
   bool wait = false;
   ServerOptions server;
@@ -63,12 +64,15 @@ int run_submit(const SubmitArguments& arguments) {
   if (arguments.graph.empty() == arguments.make.empty()) {
     return report(invalid_input("name a graph file, or the words of tutti graph make by --make"));
   }
+  if (arguments.id) {
+    if (const Result<void> good = check_job_id(*arguments.id); !good) return report(good.error());
+  }
   const Result<std::string> content = content_of(arguments);
   if (!content) return report(content.error());
   Result<HttpClient> client = arguments.server.connect();
   if (!client) return report(client.error());
   std::string target = fmt::format("/v1/jobs?priority={}", arguments.priority);
-  if (!arguments.id.empty()) target += "&id=" + percent_encoded(arguments.id);
+  if (arguments.id) target += "&id=" + percent_encoded(*arguments.id);
   Result<std::string> body = good_answer(client->ask("POST", target, *content));
   if (!body) return report(body.error());
   Result<Document> job = read_answer(*body);

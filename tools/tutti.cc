@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   tutti::add_status_command(app, exit_code);
   tutti::add_cancel_command(app, exit_code);
   tutti::add_drain_command(app, exit_code);
+  tutti::add_journal_command(app, exit_code);
   tutti::add_completion_command(app, exit_code);
   try {
     app.parse(argc, argv);

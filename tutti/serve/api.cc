@@ -16,11 +16,12 @@ constexpr int64_t kLongestWaitSeconds = 60;
 constexpr int64_t kMostListed = 1000;
 
 // Where a request leads.
-enum class Endpoint { page, health, metrics, overview, jobs, job, drain, none };
+enum class Endpoint { page, health, ready, metrics, overview, jobs, job, drain, none };
 
 Endpoint endpoint_of(const std::string& path) {
   if (path == "/") return Endpoint::page;
   if (path == "/healthz") return Endpoint::health;
+  if (path == "/readyz") return Endpoint::ready;
   if (path == "/metrics") return Endpoint::metrics;
   if (path == "/v1/overview") return Endpoint::overview;
   if (path == "/v1/drain") return Endpoint::drain;
@@ -81,6 +82,23 @@ std::optional<HttpReply> check_parameters(const HttpHead& head,
   return std::nullopt;
 }
 
+// What need not be read further; none if it may be.
+std::optional<HttpReply> refused_by_head(const HttpHead& head, int64_t most_body_bytes) {
+  const Endpoint endpoint = endpoint_of(head.path);
+  if (endpoint == Endpoint::none) return refusal(404, "there is nothing at this address");
+  if (!allows(endpoint, head.method)) {
+    HttpReply reply = refusal(405, fmt::format("this address takes {}", methods_of(endpoint)));
+    reply.headers.emplace_back("Allow", std::string(methods_of(endpoint)));
+    return reply;
+  }
+  const int64_t most = endpoint == Endpoint::jobs ? most_body_bytes : 0;
+  if (head.content_length <= most) return std::nullopt;
+  return refusal(413, most == 0
+                          ? "this address takes no body"
+                          : fmt::format("a job may have {} here, and this has {}",
+                                        bytes_to_text(most), bytes_to_text(head.content_length)));
+}
+
 HttpReply with_job(int status, const JobFacts& job) {
   JsonWriter json(/*inline_depth=*/0);
   write_job(job, json);
@@ -125,6 +143,25 @@ void write_counts(const DaemonFigures& figures, JsonWriter& json) {
   json.field("refused_total", figures.refused_total).close_object();
 }
 
+void write_clients(const std::map<std::string, ClientFigures>& clients, MetricsText& text) {
+  const auto real = [](int64_t number) { return static_cast<double>(number); };
+  text.family("tutti_client_jobs_open", "gauge", "Jobs that are not over, by client.");
+  for (const auto& [name, one] : clients) {
+    text.sample("tutti_client_jobs_open", {{"client", name}}, real(one.open));
+  }
+  text.family("tutti_client_jobs_accepted_total", "counter", "Jobs accepted, by client.");
+  for (const auto& [name, one] : clients) {
+    text.sample("tutti_client_jobs_accepted_total", {{"client", name}}, real(one.accepted_total));
+  }
+  constexpr const char* kOver = "tutti_client_jobs_over_total";
+  text.family(kOver, "counter", "Jobs that are over, by client and by how they ended.");
+  for (const auto& [name, one] : clients) {
+    text.sample(kOver, {{"client", name}, {"state", "done"}}, real(one.done_total));
+    text.sample(kOver, {{"client", name}, {"state", "failed"}}, real(one.failed_total));
+    text.sample(kOver, {{"client", name}, {"state", "cancelled"}}, real(one.cancelled_total));
+  }
+}
+
 void write_jobs(std::string_view key, const std::vector<JobFacts>& jobs, JsonWriter& json) {
   json.key(key).open_list();
   for (const JobFacts& job : jobs) write_job(job, json);
@@ -142,6 +179,7 @@ void write_job(const JobFacts& job, JsonWriter& json) {
   if (job.ended_ms > 0) json.field("ended_unix_ms", job.ended_ms);
   if (job.state == JobState::done) json.field("makespan_ns", job.makespan);
   if (!job.message.empty()) json.field("message", job.message);
+  if (!job.client.empty()) json.field("client", job.client);
   json.close_object();
 }
 
@@ -157,23 +195,11 @@ HttpReply Api::counted(HttpReply reply) {
   return reply;
 }
 
-std::optional<HttpReply> Api::admit(const HttpHead& head) {
-  if (auto refused = guard_.admit(head)) return counted(std::move(*refused));
-  const Endpoint endpoint = endpoint_of(head.path);
-  if (endpoint == Endpoint::none) return counted(refusal(404, "there is nothing at this address"));
-  if (!allows(endpoint, head.method)) {
-    HttpReply reply = refusal(405, fmt::format("this address takes {}", methods_of(endpoint)));
-    reply.headers.emplace_back("Allow", std::string(methods_of(endpoint)));
-    return counted(std::move(reply));
-  }
-  const int64_t most = endpoint == Endpoint::jobs ? options_.most_body_bytes : 0;
-  if (head.content_length > most) {
-    return counted(refusal(
-        413, most == 0 ? "this address takes no body"
-                       : fmt::format("a job may have {} here, and this has {}", bytes_to_text(most),
-                                     bytes_to_text(head.content_length))));
-  }
-  return std::nullopt;
+Admission Api::admit(const HttpHead& head) {
+  Admission admission = guard_.admit(head);
+  if (!admission.refused) admission.refused = refused_by_head(head, options_.most_body_bytes);
+  if (admission.refused) admission.refused = counted(std::move(*admission.refused));
+  return admission;
 }
 
 HttpReply Api::answer(const HttpRequest& request) {
@@ -189,7 +215,9 @@ HttpReply Api::answer(const HttpRequest& request) {
       return counted(std::move(reply));
     }
     case Endpoint::health:
-      return counted({.body = "ok\n", .type = "text/plain"});
+      return counted(health());
+    case Endpoint::ready:
+      return counted(readiness());
     case Endpoint::metrics:
       return counted(metrics());
     case Endpoint::overview:
@@ -217,7 +245,7 @@ HttpReply Api::submit(const HttpRequest& request) {
   if (id != nullptr && id->empty()) return refusal(400, "the id is empty; leave it out");
   const SubmitAnswer answer =
       daemon_.submit(id == nullptr ? "" : *id, static_cast<int32_t>(*priority),
-                     std::make_shared<const std::string>(request.body));
+                     std::make_shared<const std::string>(request.body), request.client);
   using What = SubmitAnswer::What;
   switch (answer.what) {
     case What::accepted:
@@ -297,6 +325,18 @@ HttpReply Api::cancel(const std::string& id) {
   return later(503, answer.sentence, 10);
 }
 
+// Whether it is of any use to go on asking this process: why is for those with a token.
+HttpReply Api::health() const {
+  if (daemon_.figures().broken.empty()) return {.body = "ok\n", .type = "text/plain"};
+  return {.status = 503, .body = "the journal has failed\n", .type = "text/plain"};
+}
+
+HttpReply Api::readiness() const {
+  const std::string why = daemon_.unready();
+  if (why.empty()) return {.body = "ready\n", .type = "text/plain"};
+  return {.status = 503, .body = why + "\n", .type = "text/plain"};
+}
+
 HttpReply Api::drain() {
   daemon_.drain();
   const DaemonFigures figures = daemon_.figures();
@@ -362,6 +402,7 @@ HttpReply Api::metrics() const {
   text.sample("tutti_jobs_over_total", {{"state", "failed"}}, real(figures.jobs.failed_total));
   text.sample("tutti_jobs_over_total", {{"state", "cancelled"}},
               real(figures.jobs.cancelled_total));
+  write_clients(figures.jobs.clients, text);
   text.histogram("tutti_job_wait_seconds", "From acceptance to the last start.",
                  figures.wait_seconds);
   text.histogram("tutti_job_run_seconds", "From the last start to the end.", figures.run_seconds);
@@ -385,6 +426,8 @@ HttpReply Api::metrics() const {
     text.gauge("tutti_http_connections", "Open connections.", server_->connections());
     text.counter("tutti_http_turned_away_total", "Connections turned away for want of room.",
                  server_->turned_away_total());
+    text.counter("tutti_http_made_room_total", "Connections closed to make room for others.",
+                 server_->made_room_total());
   }
   text.family("tutti_utilisation", "gauge",
               "How busy a resource is, from 0 to 1: mean, and the bounds of 95 of 100.");

@@ -26,7 +26,7 @@ class Api : public HttpHandler {
   // Keeps references to the daemon.
   Api(Daemon& daemon, Guard guard, ApiOptions options);
 
-  std::optional<HttpReply> admit(const HttpHead& head) override;
+  Admission admit(const HttpHead& head) override;
   HttpReply answer(const HttpRequest& request) override;
 
   // What the HTTP server itself counts, for the metrics. Set before it is asked.
@@ -38,6 +38,8 @@ class Api : public HttpHandler {
   HttpReply show(const HttpHead& head, const std::string& id) const;
   HttpReply cancel(const std::string& id);
   HttpReply drain();
+  HttpReply health() const;
+  HttpReply readiness() const;
   HttpReply overview() const;
   HttpReply metrics() const;
   HttpReply counted(HttpReply reply);

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -68,7 +69,8 @@ class GatedRunner : public Runner {
 class Served {
  public:
   explicit Served(const std::string& folder, DaemonOptions options = {},
-                  const std::string& token = "", const HttpLimits& limits = {})
+                  const std::string& token = "", const HttpLimits& limits = {},
+                  std::shared_ptr<const TokenStore> tokens = nullptr)
       : machine_(*make_preset("uniform-1")) {
     options.folder = folder;
     options.make_graph = [](const std::string& words, int64_t /*most*/) -> Result<Graph> {
@@ -81,7 +83,9 @@ class Served {
     EXPECT_TRUE(opened) << opened.error().message;
     daemon = std::move(*opened);
     api = std::make_unique<Api>(
-        *daemon, Guard(token, {"known.example"}),
+        *daemon,
+        tokens != nullptr ? Guard(std::move(tokens), {"known.example"})
+                          : Guard(token, {"known.example"}),
         ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m"});
     auto listening = HttpServer::open({"127.0.0.1", "0"}, limits, *api);
     EXPECT_TRUE(listening) << listening.error().message;
@@ -187,6 +191,8 @@ TEST(Serve, RefusesWhatIsNoJobWithASentenceAndTheRightStatus) {
       {400, "?id=", kGraph, "id"},
       {400, "?id=a%2Fb", kGraph, "id"},
       {400, "?id=job-7", kGraph, "job-"},
+      {400, "?id=.", kGraph, "id"},
+      {400, "?id=..", kGraph, "id"},
       {400, "?id=" + std::string(300, 'a'), kGraph, "id"},
       {400, "?priority=high", kGraph, "priority"},
       {400, "?priority=5000", kGraph, "priority"},
@@ -339,6 +345,80 @@ TEST(Serve, SaysSoWhenItsDiskIsFullAndGoesOnAnswering) {
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
+// Row 14 of the audit: /healthz stayed 200.
+TEST(Serve, SaysThatItIsNotWellOnceItsJournalHasFailed) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  EXPECT_EQ(served.ask("GET", "/healthz").status, 200);
+  EXPECT_EQ(served.ask("GET", "/readyz").status, 200);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const auto size = static_cast<rlim_t>(served.daemon->figures().journal.bytes) + 10;
+  const rlimit full{size, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  EXPECT_EQ(served.submit("?id=b"), 503);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  const HttpReply health = served.ask("GET", "/healthz");
+  EXPECT_EQ(health.status, 503);
+  EXPECT_EQ(health.body, "the journal has failed\n");
+  EXPECT_EQ(served.ask("GET", "/readyz").status, 503);
+}
+
+TEST(Serve, IsReadyWhileThereIsRoomAndItDoesNotDrain) {
+  const TestFolder folder;
+  const Served served(folder.path(), {.limits = {.open_jobs = 1}});
+  EXPECT_EQ(served.ask("GET", "/readyz").body, "ready\n");
+  EXPECT_EQ(served.submit("?id=a"), 201);
+  EXPECT_EQ(served.ask("GET", "/readyz").status, 503);
+  EXPECT_EQ(served.ask("GET", "/healthz").status, 200);
+  served.runner->let(1);
+  EXPECT_EQ(served.state("a"), "done");
+  EXPECT_EQ(served.ask("GET", "/readyz").status, 200);
+  served.ask("POST", "/v1/drain");
+  EXPECT_EQ(served.ask("GET", "/readyz").body, "the server is draining\n");
+}
+
+TEST(Serve, KnowsWhoseAJobIsAlsoAfterARestart) {
+  const TestFolder folder;
+  const std::string alice(32, 'a');
+  const std::string bob(32, 'b');
+  const auto tokens = std::make_shared<const TokenStore>(
+      *Tokens::parse("alice " + alice + "\nbob " + bob + "\n", "t"));
+  for (const bool again : {false, true}) {
+    const Served served(folder.path(), {}, "", {}, tokens);
+    auto one = HttpClient::make(served.address(), alice);
+    auto other = HttpClient::make(served.address(), bob);
+    EXPECT_EQ(served.ask("GET", "/v1/jobs").status, 401);
+    EXPECT_EQ(one->ask("POST", "/v1/jobs?id=a", kGraph)->status, again ? 200 : 201);
+    EXPECT_EQ(other->ask("POST", "/v1/jobs?id=b", kGraph)->status, again ? 200 : 201);
+    EXPECT_EQ(other->ask("POST", "/v1/jobs?id=a", kGraph)->status, 409);
+    EXPECT_NE(other->ask("GET", "/v1/jobs/a")->body.find(R"("client":"alice")"), std::string::npos);
+    const std::string metrics = one->ask("GET", "/metrics")->body;
+    EXPECT_NE(metrics.find("tutti_client_jobs_open{client=\"bob\"} 1\n"), std::string::npos)
+        << metrics;
+  }
+}
+
+// Row 2 of the audit: numbers began anew beside the folders of earlier jobs.
+TEST(Serve, GivesNoNumberAgainThatAFolderBesideTheJournalHas) {
+  const TestFolder folder;
+  {
+    const Served served(folder.path());
+    EXPECT_EQ(served.submit("?id=a"), 201);
+    EXPECT_TRUE(served.daemon->notices().empty());
+  }
+  std::filesystem::create_directories(folder.path() + "/runs/41");
+  std::filesystem::create_directories(folder.path() + "/runs/note");
+  std::filesystem::remove(folder.path() + "/journal");
+  const Served served(folder.path());
+  ASSERT_EQ(served.daemon->notices().size(), 1U);
+  EXPECT_NE(served.daemon->notices()[0].find("is older than"), std::string::npos);
+  EXPECT_NE(served.ask("POST", "/v1/jobs?id=a", kGraph).body.find(R"("number":42)"),
+            std::string::npos);
+}
+
 TEST(Serve, LeavesALineForEachStartAndEndInTheRunLog) {
   const TestFolder folder;
   const std::string log = folder.path() + "/runs.jsonl";
@@ -425,14 +505,18 @@ TEST(Guard, TurnsForeignNamesAndOriginsAway) {
   const auto status = [&](const std::string& method, const Pairs& headers) {
     HttpHead head{.method = method, .path = "/v1/jobs"};
     head.headers = headers;
-    const auto refused = guard.admit(head);
-    return refused ? refused->status : 200;
+    const Admission admission = guard.admit(head);
+    return admission.refused ? admission.refused->status : 200;
   };
   for (const char* host : {"127.0.0.1:7171", "localhost", "LOCALHOST:1", "[::1]:7171", "10.1.2.3",
                            "known.example:80", "Known.Example"}) {
     EXPECT_EQ(status("GET", {{"host", host}}), 200) << host;
   }
-  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "", "[", "[evil]:80"}) {
+  // Row 11 of the audit are the last ones.
+  for (const char* host :
+       {"evil.example", "127.0.0.1.evil.example", "", "[", "[evil]:80", "[localhost]evil.com",
+        "127.0.0.1:evil.com", "localhost:", "localhost:80:80", "[::1]80", "[localhost]:80",
+        "localhost:123456", "127.0.0.1:80@evil.com"}) {
     EXPECT_EQ(status("GET", {{"host", host}}), 403) << host;
   }
   const std::string here = "127.0.0.1:7171";

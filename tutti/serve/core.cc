@@ -64,6 +64,10 @@ void Core::become(Job& job, JobState state) {
   ++count_of(state);
 }
 
+ClientFigures* Core::client_of(const Job& job) {
+  return job.facts.client.empty() ? nullptr : &figures_.clients[job.facts.client];
+}
+
 void Core::enqueue(Job& job) {
   become(job, JobState::queued);
   queue_.emplace(-job.facts.priority, job.facts.number);
@@ -83,11 +87,13 @@ Result<void> Core::replay_accepted(Record record) {
                .ops = record.ops,
                .attempts = record.attempts,
                .accepted_ms = record.time_ms,
-               .started_ms = record.started_ms};
+               .started_ms = record.started_ms,
+               .client = std::move(record.client)};
   job.digest = record.digest;
   job.content = std::move(record.content);
   figures_.open_bytes += static_cast<int64_t>(job.content->size());
   ++figures_.accepting;
+  if (ClientFigures* const client = client_of(job)) ++client->open;
   by_id_.emplace(job.facts.id, record.job);
   enqueue(jobs_.emplace(record.job, std::move(job)).first->second);
   return {};
@@ -124,6 +130,12 @@ Result<void> Core::replay(Record record) {
   return {};
 }
 
+bool Core::skip_numbers(int64_t below) {
+  if (below <= next_number_) return false;
+  next_number_ = below;
+  return true;
+}
+
 std::vector<Record> Core::recovered(int64_t now_ms) {
   std::vector<Record> records = {{.kind = Record::Kind::numbered, .job = next_number_}};
   pending_.push_back({0, Waits::nothing});
@@ -154,7 +166,10 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
     const auto known = by_id_.find(submission.id);
     if (known != by_id_.end()) {
       const Job& job = at(known->second);
-      const bool same = job.digest == digest;
+      // Jobs of tutti 0.1, and of servers without tokens, are nobody's.
+      const bool foreign = !job.facts.client.empty() && !submission.client.empty() &&
+                           job.facts.client != submission.client;
+      const bool same = job.digest == digest && !foreign;
       return {same ? Submitted::Verdict::known : Submitted::Verdict::conflict, job.facts};
     }
   }
@@ -170,11 +185,13 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
                .priority = submission.priority,
                .graph = submission.graph,
                .ops = submission.ops,
-               .accepted_ms = now_ms};
+               .accepted_ms = now_ms,
+               .client = submission.client};
   job.digest = digest;
   job.content = submission.content;
   figures_.open_bytes += bytes;
   ++figures_.accepting;
+  if (ClientFigures* const client = client_of(job)) ++client->open;
   by_id_.emplace(job.facts.id, number);
   const Job& kept = jobs_.emplace(number, std::move(job)).first->second;
   hand_out(kept, Waits::acceptance);
@@ -238,6 +255,7 @@ Record Core::end_of(Job& job, const Outcome& outcome, int64_t now_ms) {
 
 void Core::finish(Job& job, const Ending& ending) {
   figures_.open_bytes -= static_cast<int64_t>(job.content->size());
+  if (ClientFigures* const client = client_of(job)) --client->open;
   job.content = nullptr;
   job.facts.ended_ms = ending.time_ms;
   job.facts.makespan = ending.outcome.makespan;
@@ -261,8 +279,10 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
     pending_.pop_front();
     if (next.waits == Waits::nothing) continue;
     Job& job = at(next.job);
+    ClientFigures* const client = client_of(job);
     if (next.waits == Waits::acceptance) {
       ++figures_.accepted_total;
+      if (client != nullptr) ++client->accepted_total;
       if (!job.cancel_asked) enqueue(job);  // else its end is journalled next
       continue;
     }
@@ -270,12 +290,15 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
     switch (ending.outcome.state) {
       case JobState::done:
         ++figures_.done_total;
+        if (client != nullptr) ++client->done_total;
         break;
       case JobState::failed:
         ++figures_.failed_total;
+        if (client != nullptr) ++client->failed_total;
         break;
       default:
         ++figures_.cancelled_total;
+        if (client != nullptr) ++client->cancelled_total;
     }
     over.push_back(job.facts);
     over.back().state = ending.outcome.state;
@@ -295,6 +318,7 @@ void Core::give_up_records() {
     }
     figures_.open_bytes -= static_cast<int64_t>(job.content->size());
     --figures_.accepting;
+    if (ClientFigures* const client = client_of(job)) --client->open;
     by_id_.erase(job.facts.id);
     it = jobs_.erase(it);
   }
@@ -338,7 +362,8 @@ Record Core::accepted_record(const Job& job) const {
           .attempts = job.facts.attempts,
           .started_ms = job.facts.started_ms,
           .digest = job.digest,
-          .content = job.content};
+          .content = job.content,
+          .client = job.facts.client};
 }
 
 std::vector<Record> Core::snapshot() const {

@@ -42,7 +42,7 @@ struct Submitted {
   enum class Verdict : uint8_t {
     accepted,  // as soon as `record` is on the disk
     known,     // the same was submitted before, under the same id
-    conflict,  // something else was
+    conflict,  // something else was, or somebody else submitted it
     full,      // too many open jobs, or too many bytes of them
     draining,
   };
@@ -71,6 +71,15 @@ struct Started {
   std::string reason;  // why this one
 };
 
+// Of one client.
+struct ClientFigures {
+  int64_t open = 0;
+  int64_t accepted_total = 0;
+  int64_t done_total = 0;
+  int64_t failed_total = 0;
+  int64_t cancelled_total = 0;
+};
+
 // Jobs by state, and what has been since the start of the process.
 struct CoreFigures {
   int64_t accepting = 0;
@@ -82,6 +91,7 @@ struct CoreFigures {
   int64_t done_total = 0;
   int64_t failed_total = 0;
   int64_t cancelled_total = 0;
+  std::map<std::string, ClientFigures> clients{};  // by name; jobs without one are in none
   int64_t open() const { return accepting + queued + running; }
 };
 
@@ -92,6 +102,9 @@ class Core {
   // Records of an earlier life, in their order, before all else. Fails (invalid_input) if one
   // contradicts those before it.
   Result<void> replay(Record record);
+  // Before recovered(): numbers below this have been given, as what is beside the journal shows.
+  // True if the journal knew of fewer.
+  bool skip_numbers(int64_t below);
   // After the last of them. Hands out records for what is settled now: jobs whose cancelling was
   // asked for, and those given up; and always one, so that the journal knows that all before it was
   // there.
@@ -153,6 +166,8 @@ class Core {
   void hand_out(const Job& job, Waits waits) { pending_.push_back({job.facts.number, waits}); }
   int64_t& count_of(JobState state);
   void become(Job& job, JobState state);
+  // Null if the job has no client.
+  ClientFigures* client_of(const Job& job);
   void enqueue(Job& job);
   // Hands out its end; it is over once that is on the disk.
   Record end_of(Job& job, const Outcome& outcome, int64_t now_ms);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tutti/base/random.h"
+#include "tutti/serve/journal/frames.h"
 #include "tutti/serve/testing.h"
 
 namespace tutti {
@@ -51,7 +52,7 @@ class World {
     journal.resize(kept);
     core = Core(limits_);
     for (const Record& record : journal) {
-      const Result<Record> read = read_record(to_bytes(record));
+      const Result<Record> read = read_record(to_bytes(record), kJournalVersion);
       ASSERT_TRUE(read);
       const Result<void> taken = core.replay(*read);
       ASSERT_TRUE(taken) << taken.error().message;

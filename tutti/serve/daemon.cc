@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -28,6 +31,23 @@ SubmitAnswer refused(SubmitAnswer::What what, std::string sentence) {
   return {.what = what, .sentence = std::move(sentence)};
 }
 
+// The greatest number that a job's folder beside the journal has; 0 if there is none.
+int64_t greatest_run(const std::string& folder) {
+  int64_t greatest = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator it(folder + "/runs", error);
+  for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    int64_t number = 0;
+    // "17", and "17.something" that was moved aside.
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+    constexpr int64_t kMost = int64_t{1} << 60;
+    const bool is_run = read.ec == std::errc{} && (*read.ptr == '\0' || *read.ptr == '.');
+    if (is_run && number <= kMost) greatest = std::max(greatest, number);
+  }
+  return greatest;
+}
+
 constexpr const char* kStopping = "the server is being stopped; submit again when it is back";
 
 }  // namespace
@@ -46,22 +66,27 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_
   MutexLock lock(self.mutex_);
   const Result<void> made = make_private_folder(self.options_.folder);
   if (!made) return made.error();
-  int64_t records = 0;
   Result<std::unique_ptr<Journal>> journal = Journal::open(
       self.options_.folder,
-      [&self, &records](Record record) TUTTI_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
-        ++records;
+      [&self](Record record) TUTTI_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
         return self.core_.replay(std::move(record));
       },
       [&self](int64_t count, const Result<void>& good) { self.on_disk(count, good); });
   if (!journal) return journal.error();
   self.journal_ = std::move(*journal);
-  Result<std::string> id = kept_journal_id(self.options_.folder, /*fresh=*/records == 0);
-  if (!id) return id.error();
-  self.journal_id_ = std::move(*id);
   const std::vector<JobFacts> last = self.core_.list({}, std::numeric_limits<int64_t>::max(), 1);
   if (!last.empty()) self.last_known_ = last.front().number;
   if (const Result<void> good = self.check_run_folders(); !good) return good.error();
+  self.notices_ = self.journal_->notices();
+  // A journal that was moved away or put back must not give numbers again: their folders are those
+  // of other jobs.
+  const int64_t greatest = greatest_run(self.options_.folder);
+  if (self.core_.skip_numbers(greatest + 1)) {
+    self.notices_.push_back(fmt::format(
+        "{0}/journal: is older than {0}/runs, which has a job {1} that it does not know; numbers "
+        "go on from {2}, and what other jobs left there stays theirs",
+        self.options_.folder, greatest, greatest + 1));
+  }
   if (!self.options_.run_log.empty()) {
     self.run_log_ =
         ::open(self.options_.run_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -152,7 +177,8 @@ void Daemon::on_disk(int64_t count, const Result<void>& good) {
   work_.notify_all();
 }
 
-SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content content) {
+SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content content,
+                            const std::string& client) {
   using What = SubmitAnswer::What;
   if (!id.empty()) {
     if (const Result<void> good = check_job_id(id); !good) {
@@ -180,7 +206,8 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
     return refused(What::unrunnable, good.error().message);
   }
   one_at_a_time.reset();
-  const Submission submission{id, priority, graph->name(), graph->size(), std::move(content)};
+  const Submission submission{id,    priority, graph->name(), graph->size(), std::move(content),
+                              client};
   MutexLock lock(mutex_);
   if (!broken_.empty()) return refused(What::unavailable, "the journal has failed: " + broken_);
   if (stopping_) return refused(What::unavailable, kStopping);
@@ -203,10 +230,11 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
 SubmitAnswer Daemon::refused_by(Submitted::Verdict verdict, const JobFacts& other) const {
   using What = SubmitAnswer::What;
   if (verdict == Submitted::Verdict::conflict) {
-    return {What::conflict, other,
-            fmt::format("the id '{}' belongs to a job with another graph or priority; choose "
-                        "another id",
-                        other.id)};
+    return {
+        What::conflict, other,
+        fmt::format("the id '{}' belongs to a job with another graph, priority or client; choose "
+                    "another id",
+                    other.id)};
   }
   if (verdict == Submitted::Verdict::draining) {
     return refused(What::draining, "the server is draining and takes no new jobs");
@@ -275,6 +303,19 @@ std::vector<JobFacts> Daemon::queue(int64_t most) const {
   return core_.queue(most);
 }
 
+std::string Daemon::unready() const {
+  MutexLock lock(mutex_);
+  if (!broken_.empty()) return "the journal has failed";
+  if (stopping_) return "the server is being stopped";
+  if (core_.draining()) return "the server is draining";
+  const CoreFigures& figures = core_.figures();
+  if (figures.open() >= options_.limits.open_jobs ||
+      figures.open_bytes >= options_.limits.open_bytes) {
+    return "there are as many open jobs as there may be";
+  }
+  return "";
+}
+
 DaemonFigures Daemon::figures() const {
   MutexLock lock(mutex_);
   return {core_.figures(), journal_->figures(), wait_seconds_, run_seconds_,
@@ -318,7 +359,7 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
     const RunContext context{
         .job = started.job.id,
         .folder = run_folder(started.job.number),
-        .identity = {.journal = journal_id_,
+        .identity = {.journal = journal_->journal_id(),
                      .job = started.job.id,
                      .number = started.job.number,
                      .accepted_ms = started.job.accepted_ms,

@@ -93,8 +93,9 @@ class Daemon {
   // As stop() without grace.
   ~Daemon();
 
-  // Returns once the job is on the disk, or refused.
-  SubmitAnswer submit(const std::string& id, int32_t priority, Content content);
+  // Returns once the job is on the disk, or refused. `client` is who submits it, if that is known.
+  SubmitAnswer submit(const std::string& id, int32_t priority, Content content,
+                      const std::string& client = {});
   // A job that runs is asked to stop; one that waits is cancelled when this returns.
   CancelAnswer cancel(const std::string& id);
   void drain();
@@ -108,8 +109,10 @@ class Daemon {
   const DecisionLog& decisions() const { return decisions_; }
   const Meter& meter() const { return *meter_; }
   const Runner& runner() const { return *runner_; }
-  // Bytes of a record that was being written when the last server died.
-  int64_t cut_bytes() const { return journal_->cut_bytes(); }
+  // Why a job would not be accepted now, whatever it is; empty: nothing speaks against it.
+  std::string unready() const;
+  // What its operator should know of how the journal was found, a sentence each.
+  const std::vector<std::string>& notices() const { return notices_; }
 
   // Starts no more jobs; those that run may go on for `grace`, then they are stopped and put back
   // into the queue. Whoever submits is sent away from now on.
@@ -140,8 +143,8 @@ class Daemon {
   std::unique_ptr<Meter> meter_;
   DecisionLog decisions_;
   int run_log_ = -1;
-  std::string journal_id_;
   int64_t last_known_ = 0;  // number of the last job that an earlier server had taken in
+  std::vector<std::string> notices_;
 
   Mutex large_;  // held while a large submission is read
   mutable Mutex mutex_;

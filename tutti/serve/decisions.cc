@@ -142,7 +142,8 @@ void note_action(const ClusterState& state, const Action& action, const std::str
 
 int64_t wall_clock_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  const int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  return std::max<int64_t>(1, ms);
 }
 
 }  // namespace tutti

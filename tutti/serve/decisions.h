@@ -55,7 +55,7 @@ Policy recorded(Policy policy, std::string policy_name, std::string job, Decisio
 void note_action(const ClusterState& state, const Action& action, const std::string& job,
                  DecisionLog& log);
 
-// Milliseconds since 1970.
+// Milliseconds since 1970; at least 1, whatever the clock says: 0 is "not yet".
 int64_t wall_clock_ms();
 
 }  // namespace tutti

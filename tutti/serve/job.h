@@ -43,6 +43,7 @@ struct JobFacts {
   int64_t ended_ms = 0;
   Duration makespan{0};   // of the run that completed, in the runtime's own time
   std::string message{};  // why it failed
+  std::string client{};   // who submitted it, by name of the token; empty: none was asked
 };
 
 // What a client sends: our own graph format, or what to make (submission.h).
@@ -54,6 +55,7 @@ struct Submission {
   std::string graph;
   int32_t ops = 0;
   Content content;
+  std::string client{};
 };
 
 // How a run ended.
@@ -63,8 +65,9 @@ struct Outcome {
   std::string message{};
 };
 
-// Ids are 1 to 200 letters, digits, '.', '_', '-' and ':'. Those that the server gives begin with
-// "job-" and are nobody else's. Fails with a sentence.
+// Ids are 1 to 200 letters, digits, '.', '_', '-' and ':', but not "." or "..", which addresses and
+// folders give a meaning of their own. Those that the server gives begin with "job-" and are nobody
+// else's. Fails with a sentence.
 Result<void> check_job_id(std::string_view id);
 
 inline constexpr int32_t kMostPriority = 1000;  // and the least is its opposite

@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -134,23 +132,6 @@ Result<std::string> prepare_job_folder(const std::string& path, const JobIdentit
 
 bool is_unnamed_job_folder(const std::string& path) {
   return is_there(path) && !is_there(identity_file(path));
-}
-
-Result<std::string> kept_journal_id(const std::string& folder, bool fresh) {
-  const std::string path = folder + "/journal-id";
-  if (!fresh) {
-    if (const std::optional<std::string> kept = short_text(path); kept && !kept->empty()) {
-      return kept->substr(0, kept->find('\n'));
-    }
-  }
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return folder_error(path, "no random bytes can be had");
-  }
-  std::string id;
-  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
-  if (const auto kept = write_durably(folder, path, id + "\n"); !kept) return kept.error();
-  return id;
 }
 
 }  // namespace tutti

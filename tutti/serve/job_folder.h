@@ -39,10 +39,6 @@ Result<std::string> prepare_job_folder(const std::string& path, const JobIdentit
 // True if there is a folder that does not say whose it is.
 bool is_unnamed_job_folder(const std::string& path);
 
-// The id of the journal in a state folder, kept there in the file journal-id; a new one if there is
-// none, or if the journal is `fresh`.
-Result<std::string> kept_journal_id(const std::string& folder, bool fresh);
-
 }  // namespace tutti
 
 #endif  // TUTTI_SERVE_JOB_FOLDER_H_

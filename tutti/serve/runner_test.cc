@@ -179,15 +179,6 @@ TEST_F(JobFolders, AreNobodyElsesToRead) {
             std::filesystem::perms(0600));
 }
 
-TEST(JournalId, ChangesWithTheJournal) {
-  const TestFolder folder;
-  const Result<std::string> first = kept_journal_id(folder.path(), /*fresh=*/true);
-  ASSERT_TRUE(first) << first.error().message;
-  EXPECT_EQ(first->size(), 32U);
-  EXPECT_EQ(*kept_journal_id(folder.path(), /*fresh=*/false), *first);
-  EXPECT_NE(*kept_journal_id(folder.path(), /*fresh=*/true), *first);
-}
-
 TEST(Runner, RefusesWhatItHasNoCodeFor) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);

@@ -58,19 +58,35 @@ std::optional<std::pair<int, size_t>> read_reply_head(std::string_view head, Htt
 
 }  // namespace
 
-Result<HttpClient> HttpClient::make(const std::string& server, std::string token) {
-  constexpr std::string_view kScheme = "http://";
-  std::string rest = server.starts_with(kScheme) ? server.substr(kScheme.size()) : server;
+Result<HttpClient> HttpClient::make(const std::string& server, std::string token,
+                                    const std::string& ca) {
+  constexpr std::string_view kPlain = "http://";
+  constexpr std::string_view kSecure = "https://";
+  const bool secure = server.starts_with(kSecure);
+  std::string rest = secure                       ? server.substr(kSecure.size())
+                     : server.starts_with(kPlain) ? server.substr(kPlain.size())
+                                                  : server;
   if (rest.ends_with('/')) rest.pop_back();
-  const Result<ListenAddress> address = parse_address(rest);
-  if (!address) {
-    return invalid_input(fmt::format("'{}' is no server, such as http://127.0.0.1:7171", server));
+  const bool has_port = rest.find(':', rest.find(']') + 1) != std::string::npos;
+  const Result<ListenAddress> address =
+      parse_address(secure && !has_port && !rest.empty() ? rest + ":443" : rest);
+  if (!address || address->host.find_first_of("/@?# ") != std::string::npos) {
+    return invalid_input(fmt::format(
+        "'{}' is no server, such as http://127.0.0.1:7171 or https://build.example", server));
+  }
+  if (!secure && !ca.empty()) {
+    return invalid_input(fmt::format("--ca is for servers at https://, and this is {}", server));
   }
   HttpClient client;
-  client.server_ = "http://" + rest;
+  client.server_ = std::string(secure ? kSecure : kPlain) + rest;
   client.host_ = address->host;
   client.port_ = address->port;
   client.token_ = std::move(token);
+  if (secure) {
+    Result<std::unique_ptr<HttpsLink>> link = open_https(client.server_, ca);
+    if (!link) return link.error();
+    client.https_ = std::move(*link);
+  }
   return client;
 }
 
@@ -79,7 +95,8 @@ HttpClient::HttpClient(HttpClient&& other) noexcept
       host_(std::move(other.host_)),
       port_(std::move(other.port_)),
       token_(std::move(other.token_)),
-      socket_(std::exchange(other.socket_, -1)) {}
+      socket_(std::exchange(other.socket_, -1)),
+      https_(std::move(other.https_)) {}
 
 HttpClient::~HttpClient() {
   close();
@@ -166,13 +183,17 @@ std::optional<HttpReply> HttpClient::exchange(const std::string& wire, bool is_h
 
 Result<HttpReply> HttpClient::ask(const std::string& method, const std::string& target,
                                   const std::string& body, std::chrono::milliseconds patience) {
+  Pairs headers;
+  if (!token_.empty()) headers.emplace_back("Authorization", "Bearer " + token_);
+  if (!body.empty() || method == "POST") headers.emplace_back("Content-Type", "application/json");
+  if (https_ != nullptr) return https_->ask(method, target, headers, body, patience);
   const bool bare = host_.find(':') == std::string::npos;
+  if (!body.empty() || method == "POST") {
+    headers.emplace_back("Content-Length", std::to_string(body.size()));
+  }
   std::string wire = fmt::format("{} {} HTTP/1.1\r\nHost: {}:{}\r\n", method, target,
                                  bare ? host_ : "[" + host_ + "]", port_);
-  if (!token_.empty()) wire += "Authorization: Bearer " + token_ + "\r\n";
-  if (!body.empty() || method == "POST") {
-    wire += fmt::format("Content-Length: {}\r\nContent-Type: application/json\r\n", body.size());
-  }
+  for (const auto& [name, value] : headers) wire += name + ": " + value + "\r\n";
   wire += "\r\n" + body;
   // A kept connection may have been closed since; a fresh one is tried once. Not for what must not
   // be done twice: nobody knows whether it was.

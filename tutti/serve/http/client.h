@@ -1,23 +1,28 @@
 // Asks a server one thing at a time, over a connection that it keeps while the server does.
 //
-// Plain HTTP, as `tutti serve` speaks it. Not for several threads at once.
+// Plain HTTP, as `tutti serve` speaks it, or TLS, as a proxy in front of it does (https.h). Not for
+// several threads at once.
 
 #ifndef TUTTI_SERVE_HTTP_CLIENT_H_
 #define TUTTI_SERVE_HTTP_CLIENT_H_
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "tutti/base/result.h"
+#include "tutti/serve/http/https.h"
 #include "tutti/serve/http/message.h"
 
 namespace tutti {
 
 class HttpClient {
  public:
-  // "http://127.0.0.1:7171". Fails (invalid_input) if it is no such address. The token goes with
-  // every request unless it is empty.
-  static Result<HttpClient> make(const std::string& server, std::string token);
+  // "http://127.0.0.1:7171", "https://build.example", "https://build.example:8443". Fails
+  // (invalid_input) if it is no such address, or as open_https() does, which `ca` is for. The token
+  // goes with every request unless it is empty.
+  static Result<HttpClient> make(const std::string& server, std::string token,
+                                 const std::string& ca = {});
   HttpClient(HttpClient&& other) noexcept;
   HttpClient& operator=(HttpClient&&) = delete;
   ~HttpClient();
@@ -41,6 +46,7 @@ class HttpClient {
   std::string port_;
   std::string token_;
   int socket_ = -1;
+  std::unique_ptr<HttpsLink> https_{};  // does all the rest if it is there
 };
 
 }  // namespace tutti

@@ -2,8 +2,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "tutti/base/random.h"
 #include "tutti/serve/http/client.h"
@@ -133,9 +136,9 @@ TEST(HttpAddress, IsAHostAndAPort) {
 // Says what it was asked, and refuses /no before the body.
 class Echo : public HttpHandler {
  public:
-  std::optional<HttpReply> admit(const HttpHead& head) override {
-    if (head.path == "/no") return refusal(403, "no");
-    return std::nullopt;
+  Admission admit(const HttpHead& head) override {
+    if (head.path == "/no") return {.refused = refusal(403, "no")};
+    return {.trusted = head.header("authorization") != nullptr};
   }
   HttpReply answer(const HttpRequest& request) override {
     if (hook) hook(request);
@@ -209,21 +212,107 @@ TEST(HttpServer, TellsWhoSendsTooMuchOrTooSlowly) {
 }
 
 TEST(HttpServer, TurnsAwayConnectionsAndBodiesBeyondItsLimits) {
-  const Running running({.connections = 2, .body_bytes = 100});
+  Running running({.connections = 2, .body_bytes = 100});
+  std::atomic<bool> go{false};
+  std::atomic<int> answering{0};
+  running.echo.hook = [&](const HttpRequest&) {
+    ++answering;
+    while (!go) std::this_thread::yield();
+  };
   const int port = running.server->port();
   EXPECT_NE(exchanged(port, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n")
                 .find("too many large requests"),
             std::string::npos);
   while (running.server->connections() > 0) std::this_thread::yield();  // that one is over
+  // Two that are trusted and being answered: neither is closed for a third.
+  const std::string get = "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\n\r\n";
   const int first = connected(port);
+  ::send(first, get.data(), get.size(), MSG_NOSIGNAL);
   const int second = connected(port);
-  while (running.server->connections() < 2) std::this_thread::yield();
+  ::send(second, get.data(), get.size(), MSG_NOSIGNAL);
+  while (answering < 2) std::this_thread::yield();
   const std::string refused = read_to_end(connected(port));
   EXPECT_NE(refused.find(" 503 "), std::string::npos) << refused;
   EXPECT_NE(refused.find("Retry-After: 1"), std::string::npos);
   EXPECT_EQ(running.server->turned_away_total(), 1);
+  go = true;
   ::close(first);
   ::close(second);
+}
+
+// Connections that stay until the test ends.
+class Crowd {
+ public:
+  Crowd(int port, int count, const std::string& each_says) {
+    for (int i = 0; i < count; ++i) {
+      sockets_.push_back(connected(port));
+      ::send(sockets_.back(), each_says.data(), each_says.size(), MSG_NOSIGNAL);
+    }
+  }
+  ~Crowd() {
+    for (const int socket : sockets_) ::close(socket);
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+ private:
+  std::vector<int> sockets_;
+};
+
+// How long the server takes to answer a client with a token; a minute if it does not.
+double seconds_to_answer(const Running& running, const std::string& body = {}) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto client = HttpClient::make(running.address(), "a token");
+  const auto reply = client->ask("POST", "/x", body, std::chrono::seconds(20));
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  return reply && reply->status == 200 ? taken.count() : 60;
+}
+
+TEST(HttpServer, ServesAClientWithATokenWhileOthersSitIdle) {
+  const Running running({.connections = 16, .untrusted_of_an_address = 100});
+  const Crowd idle(running.server->port(), 40, "");
+  EXPECT_LT(seconds_to_answer(running), 1);
+  const Crowd slow(running.server->port(), 40, "GET / HTTP/1.1\r\nHo");
+  EXPECT_LT(seconds_to_answer(running), 1);
+  EXPECT_EQ(running.server->turned_away_total(), 0);
+  EXPECT_GE(running.server->made_room_total(), 60);
+}
+
+TEST(HttpServer, ClosesTheOldestStrangersOfAnAddressThatHasTooMany) {
+  const Running running({.connections = 256, .untrusted_of_an_address = 8});
+  const Crowd idle(running.server->port(), 30, "");
+  EXPECT_LT(seconds_to_answer(running), 1);
+  while (running.server->connections() > 9) std::this_thread::yield();  // as threads notice
+}
+
+TEST(HttpServer, ClosesATrustedConnectionThatIsIdleBeforeItTurnsOthersAway) {
+  const Running running({.connections = 4});
+  const std::string get = "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\n\r\n";
+  const Crowd kept(running.server->port(), 12, get);
+  EXPECT_LT(seconds_to_answer(running), 1);
+}
+
+TEST(HttpServer, ReservesMemoryForBodiesAsTheyComeAndNotAsTheyAreAnnounced) {
+  const Running running({.body_bytes = 1000});
+  const std::string announced =
+      "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nContent-Length: 900\r\n\r\n";
+  const Crowd silent(running.server->port(), 17, announced);
+  EXPECT_LT(seconds_to_answer(running, std::string(900, 'b')), 1);
+}
+
+TEST(HttpServer, TakesMemoryBackFromABodyThatHasComeToAStand) {
+  const Running running({.body_bytes = 1000});
+  const std::string half =
+      "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nContent-Length: 900\r\n\r\n" +
+      std::string(800, 'b');
+  const Crowd silent(running.server->port(), 1, half);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // so long that it stands
+  EXPECT_LT(seconds_to_answer(running, std::string(900, 'b')), 1);
+}
+
+TEST(HttpServer, ClosesAConnectionThatDoesNotBegin) {
+  const Running running({.first = std::chrono::milliseconds(50)});
+  EXPECT_EQ(read_to_end(connected(running.server->port())), "");
 }
 
 TEST(HttpServer, SaysContinueToWhoWaitsForIt) {
@@ -277,7 +366,9 @@ TEST(HttpClient, SaysThatNobodyListens) {
             std::string::npos)
       << reply.error().message;
   EXPECT_FALSE(HttpClient::make("ftp://x", ""));
-  EXPECT_FALSE(HttpClient::make("https://x:1", ""));
+  EXPECT_FALSE(HttpClient::make("https://", ""));
+  EXPECT_FALSE(HttpClient::make("http://127.0.0.1:1", "", "ca.pem"));
+  EXPECT_FALSE(HttpClient::make("https://x:1", "", "/no/such/ca.pem"));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct HttpHead {
 struct HttpRequest {
   HttpHead head;
   std::string body;
+  std::string client{};  // whoever admitted it knows by what token
 };
 
 struct HttpReply {

@@ -1,5 +1,6 @@
 #include "tutti/serve/http/server.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -55,6 +57,17 @@ int port_of(int socket) {
   return address.ss_family == AF_INET6
              ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
              : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+// Who is at the other end, without the port.
+std::string address_text(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const void* const bytes =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+          : static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr);
+  ::inet_ntop(address.ss_family, bytes, text, sizeof text);
+  return text;
 }
 
 // A socket that is closed with bytes unread would take the reply back from the client. So it is
@@ -141,8 +154,8 @@ void HttpServer::stop() {
   acceptor_.join();
   MutexLock lock(mutex_);
   // Whoever waits for a request gets none; replies can still be written.
-  for (const int socket : sockets_) ::shutdown(socket, SHUT_RD);
-  while (!sockets_.empty()) all_closed_.wait(mutex_);
+  for (const auto& [number, connection] : connections_) ::shutdown(connection.socket, SHUT_RD);
+  while (!connections_.empty()) closed_.wait(mutex_);
 }
 
 void HttpServer::accept_all() {
@@ -151,9 +164,12 @@ void HttpServer::accept_all() {
     if (::poll(both, 2, -1) < 0 && errno != EINTR) return;
     if (both[1].revents != 0) return;
     if (both[0].revents == 0) continue;
-    const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    const int socket =
+        ::accept4(listening_, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC);
     if (socket >= 0) {
-      take(socket);
+      take(socket, address_text(from));
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       // Out of file descriptors: it would be asked again at once, in vain.
       pollfd stop{wake_[0], POLLIN, 0};
@@ -162,48 +178,118 @@ void HttpServer::accept_all() {
   }
 }
 
-void HttpServer::take(int socket) {
+void HttpServer::turn_away(int socket) {
+  turned_away_.fetch_add(1);
+  HttpReply reply = refusal(503, "too many connections; try again in a second");
+  reply.headers.emplace_back("Retry-After", "1");
+  const std::string wire = to_wire(reply, /*keep_alive=*/false, /*without_body=*/false);
+  send_all(socket, wire, SocketClock::now());
+  ::shutdown(socket, SHUT_WR);
+  std::string ignored;  // what it has sent so far
+  receive_some(socket, ignored, kMostHeadBytes, SocketClock::now());
+  ::close(socket);
+}
+
+void HttpServer::take(int socket, std::string address) {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  const auto turn_away = [&] {
-    turned_away_.fetch_add(1);
-    HttpReply reply = refusal(503, "too many connections; try again in a second");
-    reply.headers.emplace_back("Retry-After", "1");
-    const std::string wire = to_wire(reply, /*keep_alive=*/false, /*without_body=*/false);
-    send_all(socket, wire, SocketClock::now());
-    ::shutdown(socket, SHUT_WR);
-    std::string ignored;  // what it has sent so far
-    receive_some(socket, ignored, kMostHeadBytes, SocketClock::now());
-    ::close(socket);
-  };
-  if (open_connections_.load() >= limits_.connections) return turn_away();
-  {
-    MutexLock lock(mutex_);
-    sockets_.insert(socket);
-    open_connections_.fetch_add(1);
-  }
-  const auto forget = [this, socket] {
-    MutexLock lock(mutex_);
-    sockets_.erase(socket);
-    open_connections_.fetch_sub(1);
-    ::close(socket);
-    all_closed_.notify_all();
-  };
+  const std::optional<int64_t> number = place_for(socket, std::move(address));
+  if (!number) return turn_away(socket);
   try {
-    std::thread([this, socket, forget] {
-      serve(socket);
-      forget();
-    }).detach();                     // stop() waits until it has forgotten its socket
+    std::thread([this, socket, number = *number] {
+      serve(number, socket);
+      forget(number);
+    }).detach();                     // stop() waits until it has been forgotten
   } catch (const std::exception&) {  // no more threads
-    forget();
+    forget(*number);
   }
 }
 
-void HttpServer::serve(int socket) {
+std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
+  MutexLock lock(mutex_);
+  int placed = 0;
+  int strangers = 0;
+  for (const auto& [number, other] : connections_) {
+    if (other.closing) continue;
+    ++placed;
+    if (!other.trusted && other.address == address) ++strangers;
+  }
+  // Those that were closed have a thread until it notices.
+  if (static_cast<int>(connections_.size()) - placed >= limits_.connections) return std::nullopt;
+  if (strangers >= limits_.untrusted_of_an_address) {
+    close_one(oldest_untrusted(&address));
+  } else if (placed >= limits_.connections) {
+    constexpr std::chrono::milliseconds kStands{1000};
+    const bool room = close_one(oldest_untrusted(nullptr)) ||
+                      close_one(oldest_that(Doing::waiting, {})) ||
+                      close_one(oldest_that(Doing::reading_body, kStands));
+    if (!room) return std::nullopt;
+  }
+  const int64_t number = ++came_;
+  connections_.emplace(
+      number,
+      Connection{.socket = socket, .address = std::move(address), .since = SocketClock::now()});
+  open_connections_.store(static_cast<int>(connections_.size()));
+  return number;
+}
+
+HttpServer::Connections::iterator HttpServer::oldest_untrusted(const std::string* address) {
+  auto found = connections_.begin();
+  while (found != connections_.end() &&
+         (found->second.closing || found->second.trusted ||
+          (address != nullptr && found->second.address != *address))) {
+    ++found;
+  }
+  return found;
+}
+
+HttpServer::Connections::iterator HttpServer::oldest_that(Doing doing,
+                                                          std::chrono::milliseconds at_least) {
+  const auto latest = SocketClock::now() - at_least;
+  auto oldest = connections_.end();
+  for (auto it = connections_.begin(); it != connections_.end(); ++it) {
+    const Connection& one = it->second;
+    if (one.closing || one.doing != doing || one.since > latest) continue;
+    if (oldest == connections_.end() || one.since < oldest->second.since) oldest = it;
+  }
+  return oldest;
+}
+
+// Its thread finds the connection closed, whatever it waits for.
+bool HttpServer::close_one(Connections::iterator connection) {
+  if (connection == connections_.end()) return false;
+  connection->second.closing = true;
+  ::shutdown(connection->second.socket, SHUT_RDWR);
+  made_room_.fetch_add(1);
+  return true;
+}
+
+void HttpServer::forget(int64_t number) {
+  MutexLock lock(mutex_);
+  const auto found = connections_.find(number);
+  ::close(found->second.socket);
+  connections_.erase(found);
+  open_connections_.store(static_cast<int>(connections_.size()));
+  closed_.notify_all();
+}
+
+void HttpServer::note(int64_t number, Doing doing) {
+  MutexLock lock(mutex_);
+  Connection& one = connections_.find(number)->second;
+  one.doing = doing;
+  one.since = SocketClock::now();
+}
+
+void HttpServer::trust(int64_t number) {
+  MutexLock lock(mutex_);
+  connections_.find(number)->second.trusted = true;
+}
+
+void HttpServer::serve(int64_t number, int socket) {
   std::string buffer;
   try {
-    while (!stopping_.load() && serve_one(socket, buffer)) {
-    }
+    bool is_first = true;
+    while (!stopping_.load() && serve_one(number, socket, buffer, is_first)) is_first = false;
   } catch (const std::exception&) {
     // Memory ran out, here or in the handler: this connection ends, the others go on.
   }
@@ -217,73 +303,113 @@ HttpReply HttpServer::answer(const HttpRequest& request) {
   }
 }
 
+// Where there is no more memory for bodies, those that stand give theirs back.
 bool HttpServer::reserve_body(int64_t bytes) {
-  if (body_bytes_.fetch_add(bytes) + bytes <= limits_.body_bytes) return true;
-  body_bytes_.fetch_sub(bytes);
-  return false;
+  const auto deadline = SocketClock::now() + std::chrono::seconds(1);
+  while (body_bytes_.fetch_add(bytes) + bytes > limits_.body_bytes) {
+    body_bytes_.fetch_sub(bytes);
+    MutexLock lock(mutex_);
+    const bool closes = close_one(oldest_that(Doing::reading_body, std::chrono::seconds(1)));
+    const bool some_close =
+        closes || std::any_of(connections_.begin(), connections_.end(),
+                              [](const auto& one) { return one.second.closing; });
+    if (!some_close || SocketClock::now() >= deadline) return false;
+    closed_.wait_until(mutex_, deadline);
+  }
+  return true;
 }
 
 // True if the connection can be used for another request.
-bool HttpServer::serve_one(int socket, std::string& buffer) {
-  const auto reply_with = [&](const HttpReply& reply, bool keep_alive, bool without_body = false) {
-    const std::string wire = to_wire(reply, keep_alive, without_body);
-    const bool sent =
-        send_all(socket, wire, SocketClock::now() + limits_.reply) == SocketOutcome::good;
-    if (sent && !keep_alive) close_gently(socket);
-    return sent && keep_alive;
+bool HttpServer::reply_with(int socket, const HttpReply& reply, bool keep_alive,
+                            bool without_body) {
+  const std::string wire = to_wire(reply, keep_alive, without_body);
+  const bool sent =
+      send_all(socket, wire, SocketClock::now() + limits_.reply) == SocketOutcome::good;
+  if (sent && !keep_alive) close_gently(socket);
+  return sent && keep_alive;
+}
+
+// Until the buffer holds all of it. False: the connection is of no use any more, unless there is
+// something to refuse it with.
+bool HttpServer::read_body(int64_t number, int socket, std::string& buffer, const HttpHead& head,
+                           int64_t& reserved, std::optional<HttpReply>& refused) {
+  const auto length = static_cast<size_t>(head.content_length);
+  const auto deadline = SocketClock::now() + limits_.body;
+  const auto no_room = [&] {
+    refused = refusal(503, "too many large requests at once; try again in a second");
+    refused->headers.emplace_back("Retry-After", "1");
+    return false;
   };
+  if (head.content_length > limits_.body_bytes) return no_room();
+  if (head.expects_continue && buffer.size() < length &&
+      send_all(socket, "HTTP/1.1 100 Continue\r\n\r\n", deadline) != SocketOutcome::good) {
+    return false;
+  }
+  while (true) {
+    note(number, Doing::reading_body);
+    const auto come = static_cast<int64_t>(std::min(buffer.size(), length));
+    if (come > reserved) {
+      if (!reserve_body(come - reserved)) return no_room();
+      reserved = come;
+    }
+    if (buffer.size() >= length) return true;
+    const SocketOutcome came = receive_some(socket, buffer, length - buffer.size(),
+                                            std::min(deadline, SocketClock::now() + limits_.pause));
+    if (came == SocketOutcome::late) refused = refusal(408, "the body came too slowly");
+    if (came != SocketOutcome::good) return false;
+  }
+}
+
+bool HttpServer::serve_one(int64_t number, int socket, std::string& buffer, bool is_first) {
+  note(number, Doing::waiting);
+  const auto patience = is_first ? limits_.first : limits_.idle;
   if (buffer.empty() && receive_some(socket, buffer, kMostHeadBytes,
-                                     SocketClock::now() + limits_.idle) != SocketOutcome::good) {
+                                     SocketClock::now() + patience) != SocketOutcome::good) {
     return false;
   }
   const auto head_deadline = SocketClock::now() + limits_.head;
   size_t end = 0;
   while ((end = buffer.find("\r\n\r\n")) == std::string::npos) {
     if (buffer.size() >= kMostHeadBytes) {
-      return reply_with(refusal(431, "the request's headers are longer than 8192 bytes"), false);
+      return reply_with(socket, refusal(431, "the request's headers are longer than 8192 bytes"),
+                        false);
     }
     const SocketOutcome came =
         receive_some(socket, buffer, kMostHeadBytes - buffer.size(), head_deadline);
     if (came == SocketOutcome::late)
-      return reply_with(refusal(408, "the request came too slowly"), false);
+      return reply_with(socket, refusal(408, "the request came too slowly"), false);
     if (came == SocketOutcome::closed) return false;
   }
   requests_.fetch_add(1);
   auto read = read_head(std::string_view(buffer).substr(0, end + 4));
-  if (const auto* refused = std::get_if<HttpReply>(&read)) return reply_with(*refused, false);
-  HttpRequest request{std::move(std::get<HttpHead>(read)), {}};
+  if (const auto* refused = std::get_if<HttpReply>(&read)) {
+    return reply_with(socket, *refused, false);
+  }
+  HttpRequest request{std::move(std::get<HttpHead>(read)), {}, {}};
   HttpHead& head = request.head;
   buffer.erase(0, end + 4);
   const bool without_body = head.method == "HEAD";
   const bool keep_alive = head.keep_alive && !stopping_.load();
-  if (const auto refused = handler_.admit(head)) {
-    return reply_with(*refused, keep_alive && head.content_length == 0, without_body);
+  Admission admission = handler_.admit(head);
+  if (admission.trusted) trust(number);
+  if (admission.refused) {
+    return reply_with(socket, *admission.refused, keep_alive && head.content_length == 0,
+                      without_body);
   }
-  if (!reserve_body(head.content_length)) {
-    HttpReply reply = refusal(503, "too many large requests at once; try again in a second");
-    reply.headers.emplace_back("Retry-After", "1");
-    return reply_with(reply, false);
-  }
+  request.client = std::move(admission.client);
   struct GiveBack {
     std::atomic<int64_t>& all;
-    int64_t own;
+    int64_t own = 0;
     ~GiveBack() { all.fetch_sub(own); }
-  } const give_back{body_bytes_, head.content_length};
-  const auto body_deadline = SocketClock::now() + limits_.body;
-  const auto length = static_cast<size_t>(head.content_length);
-  if (head.expects_continue && buffer.size() < length &&
-      send_all(socket, "HTTP/1.1 100 Continue\r\n\r\n", body_deadline) != SocketOutcome::good) {
-    return false;
+  } give_back{body_bytes_};
+  std::optional<HttpReply> refused;
+  if (!read_body(number, socket, buffer, head, give_back.own, refused)) {
+    return refused && reply_with(socket, *refused, false);
   }
-  while (buffer.size() < length) {
-    const SocketOutcome came = receive_some(socket, buffer, length - buffer.size(), body_deadline);
-    if (came == SocketOutcome::late)
-      return reply_with(refusal(408, "the body came too slowly"), false);
-    if (came == SocketOutcome::closed) return false;
-  }
-  request.body = buffer.substr(0, length);
-  buffer.erase(0, length);
-  return reply_with(answer(request), keep_alive, without_body);
+  note(number, Doing::answering);
+  request.body = buffer.substr(0, static_cast<size_t>(head.content_length));
+  buffer.erase(0, static_cast<size_t>(head.content_length));
+  return reply_with(socket, answer(request), keep_alive, without_body);
 }
 
 }  // namespace tutti

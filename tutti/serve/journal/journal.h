@@ -2,8 +2,9 @@
 // that one server at a time uses it.
 //
 // Records are appended by any thread and written by one of its own, as many at once as have
-// gathered while the disk was busy with those before (group commit), each batch with one fdatasync.
-// The journal can be replaced by a shorter one in a single step.
+// gathered while the disk was busy with those before (group commit). Each batch is waited for, then
+// a mark that says so (frames.h), and only then is anybody told: whatever was promised and is
+// missing later is noticed. The journal can be replaced by a shorter one in a single step.
 //
 // Once writing has failed, for instance because the disk is full, nothing more is written: what
 // reached the disk is known only when the journal is read again.
@@ -24,6 +25,7 @@
 #include "tutti/base/folder_lock.h"
 #include "tutti/base/mutex.h"
 #include "tutti/base/result.h"
+#include "tutti/serve/journal/frames.h"
 #include "tutti/serve/journal/record.h"
 
 namespace tutti {
@@ -42,8 +44,9 @@ class Journal {
   using OnDisk = std::function<void(int64_t count, const Result<void>& good)>;
 
   // Makes the folder if it is not there, hands every record to `take`, oldest first, and cuts off
-  // what was left of a record that was being written. Fails (invalid_input) if another server has
-  // the folder, if the journal is damaged, or with what `take` returns.
+  // what was left of records that nobody was promised. A journal of tutti 0.1 is kept as
+  // journal.0.1 and written anew. Fails (invalid_input) if another server has the folder, if
+  // anything that was promised is missing, or with what `take` returns.
   static Result<std::unique_ptr<Journal>> open(const std::string& folder,
                                                const std::function<Result<void>(Record)>& take,
                                                OnDisk on_disk);
@@ -61,8 +64,11 @@ class Journal {
   void replace(std::vector<Record> records);
 
   JournalFigures figures() const;
-  // Bytes that were cut off when it was opened.
-  int64_t cut_bytes() const { return cut_bytes_; }
+  // 32 hexadecimal digits, made when the journal was: no other has them.
+  const std::string& journal_id() const { return id_; }
+  // What its reader should know of how it was found, a sentence each: that bytes were cut off, that
+  // it was of an older version.
+  const std::vector<std::string>& notices() const { return notices_; }
 
  private:
   // Records to append, or a whole new journal.
@@ -74,20 +80,27 @@ class Journal {
   Journal(std::string folder, FolderLock lock, OnDisk on_disk)
       : folder_(std::move(folder)), lock_(std::move(lock)), on_disk_(std::move(on_disk)) {}
   Result<void> read_all(const std::function<Result<void>(Record)>& take);
+  Result<void> go_on_behind(const Surveyed& surveyed, size_t size);
   void work();
   Result<void> write_items(std::vector<Item> items);
   Result<void> write_frames(std::string& bytes);
-  Result<void> rewrite(const std::vector<Record>& records);
+  Result<void> sync(int64_t& appended);
+  Result<void> write_mark();
+  // `keep_as` as in write_journal().
+  Result<void> rewrite(const std::vector<Record>& records, const std::string& keep_as = {});
   std::string path() const { return folder_ + "/journal"; }
 
   std::string folder_;
   FolderLock lock_;
   OnDisk on_disk_;
+  std::string id_{};
   int file_ = -1;
-  int64_t cut_bytes_ = 0;
+  std::vector<std::string> notices_{};
   // Of the thread alone.
+  int64_t end_ = 0;       // where the next frame goes
   int64_t sequence_ = 0;  // of the last frame written
   int64_t durable_ = 0;   // of the last known to be on the disk
+  int next_mark_ = 0;     // which of the two is older
   int64_t appended_on_disk_ = 0;
 
   mutable Mutex mutex_;

@@ -1,5 +1,7 @@
 #include "tutti/serve/journal/record.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 namespace tutti {
@@ -68,15 +70,16 @@ class Reader {
 
 constexpr int64_t kLast = std::numeric_limits<int64_t>::max() / 2;  // of numbers and times
 
-void read_accepted(Reader& reader, Record& record) {
+void read_accepted(Reader& reader, int version, Record& record) {
   record.id = reader.text();
   record.priority = reader.small_whole(-kMostPriority);
   record.graph = reader.text();
   record.ops = reader.small_whole(0);
   record.attempts = reader.small_whole(0);
-  record.started_ms = reader.whole(0, kLast);
+  record.started_ms = reader.whole(-kLast, kLast);
   record.digest = reader.unsigned_whole();
   record.content = std::make_shared<const std::string>(reader.text());
+  if (version > 1) record.client = reader.text();
 }
 
 void read_outcome(Reader& reader, Outcome& outcome) {
@@ -103,6 +106,7 @@ std::string to_bytes(const Record& record) {
     add_whole(bytes, record.started_ms);
     add_whole(bytes, record.digest);
     add_text(bytes, record.content == nullptr ? std::string_view() : *record.content);
+    add_text(bytes, record.client);
   }
   if (record.kind == Record::Kind::ended) {
     add_whole(bytes, static_cast<int64_t>(record.outcome.state));
@@ -112,19 +116,37 @@ std::string to_bytes(const Record& record) {
   return bytes;
 }
 
-Result<Record> read_record(std::string_view bytes) {
+Result<Record> read_record(std::string_view bytes, int version) {
   Reader reader(bytes);
   Record record;
   const uint8_t kind = reader.byte();
   record.kind = static_cast<Record::Kind>(kind);
   record.job = reader.whole(1, kLast);
-  record.time_ms = reader.whole(0, kLast);
-  if (record.kind == Record::Kind::accepted) read_accepted(reader, record);
+  record.time_ms = reader.whole(-kLast, kLast);
+  if (record.kind == Record::Kind::accepted) read_accepted(reader, version, record);
   if (record.kind == Record::Kind::ended) read_outcome(reader, record.outcome);
   if (kind < 1 || kind > static_cast<uint8_t>(Record::Kind::returned) || !reader.done()) {
     return invalid_input("a record of a kind that this tutti does not know");
   }
   return record;
+}
+
+std::string what_it_is(const Record& record) {
+  switch (record.kind) {
+    case Record::Kind::numbered:
+      return fmt::format("that job {} is the next", record.job);
+    case Record::Kind::accepted:
+      return one_line(fmt::format("the acceptance of job {} ('{}')", record.job, record.id));
+    case Record::Kind::started:
+      return fmt::format("the start of job {}", record.job);
+    case Record::Kind::ended:
+      return fmt::format("the end of job {} ({})", record.job, to_text(record.outcome.state));
+    case Record::Kind::cancel:
+      return fmt::format("that job {} is to be cancelled", record.job);
+    case Record::Kind::returned:
+      return fmt::format("that job {} was put back into the queue", record.job);
+  }
+  return "";
 }
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 //
 // As bytes: the kind, then its fields in the order below; whole numbers are 8 bytes, least first,
 // texts their length and their bytes. A kind or a field more is a new version of the journal.
+//
+// Times are whatever the clock said, before 1970 too: nothing is worked out from them.
 
 #ifndef TUTTI_SERVE_JOURNAL_RECORD_H_
 #define TUTTI_SERVE_JOURNAL_RECORD_H_
@@ -38,14 +40,18 @@ struct Record {
   int64_t started_ms = 0;
   uint64_t digest = 0;  // of priority and content: what makes two submissions the same
   Content content{};
+  std::string client{};  // whose token it came with; not in version 1
 
   Outcome outcome{};
 };
 
 std::string to_bytes(const Record& record);
 
-// Fails (invalid_input) on bytes that are no record.
-Result<Record> read_record(std::string_view bytes);
+// Of a journal of that version. Fails (invalid_input) on bytes that are no record.
+Result<Record> read_record(std::string_view bytes, int version);
+
+// "the acceptance of job 7 ('night-1')"
+std::string what_it_is(const Record& record);
 
 }  // namespace tutti
 
