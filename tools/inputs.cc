@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <set>
 
 #include "tools/recorded_machine.h"
 #include "tutti/base/output.h"
@@ -57,24 +56,10 @@ void ProblemInputs::add_noise_to(CLI::App& command) {
 
 namespace {
 
-// Costs that say nothing are seldom meant: a misspelt kind, or a graph of kinds without a table.
+// Costs of ops that the graph does not have are seldom meant; nor is a graph of kinds without a
+// table.
 void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::string& graph_file,
                       const std::string& costs_file) {
-  const auto& kinds = graph.op_kinds();
-  const auto known = [&](const std::string& kind) {
-    return kind.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-  };
-  std::set<std::string> unknown;
-  for (const auto& row : spec.run_times) {  // a machine is measured for more than one graph
-    if (!known(row.kind) && row.points.empty()) unknown.insert(row.kind);
-  }
-  for (const auto& row : spec.efficiencies) {
-    if (!known(row.kind)) unknown.insert(row.kind);
-  }
-  if (!unknown.empty()) {
-    fmt::print(stderr, "tutti: warning: {}: no op of the graph is of kind '{}'\n", costs_file,
-               fmt::join(unknown, "', '"));
-  }
   const NameIndex names(graph);
   const auto stranger =
       std::find_if(spec.op_times.begin(), spec.op_times.end(),
