@@ -56,8 +56,58 @@ void ProblemInputs::add_noise_to(CLI::App& command) {
 
 namespace {
 
-// Costs of ops that the graph does not have are seldom meant; nor is a graph of kinds without a
-// table.
+// Whether a row or a given time speaks of each op, for whatever kind of device.
+std::vector<bool> which_have_times(const Graph& graph, const CostSpec& spec,
+                                   const NameIndex& names) {
+  std::vector<bool> timed(static_cast<size_t>(graph.size()), false);
+  std::vector<bool> kind_has_row(graph.op_kinds().size(), false);
+  for (size_t i = 0; i < kind_has_row.size(); ++i) {
+    kind_has_row[i] =
+        std::any_of(spec.run_times.begin(), spec.run_times.end(),
+                    [&](const CostSpec::RunTime& row) { return row.kind == graph.op_kinds()[i]; });
+  }
+  for (const CostSpec::OpTime& row : spec.op_times) {
+    if (const auto op = names.find(row.op)) timed[static_cast<size_t>(op->index)] = true;
+  }
+  const auto kinds = static_cast<int>(graph.device_kinds().size());
+  for (const OpId op : graph.ops()) {
+    const auto at = static_cast<size_t>(op.index);
+    if (kind_has_row[static_cast<size_t>(graph.op_kind(op).index)]) timed[at] = true;
+    for (int kind = -1; kind < kinds && !spec.ignore_given_times; ++kind) {
+      const std::vector<Duration>* column = graph.run_time_column(kind);
+      if (column != nullptr && (*column)[op.index].count() >= 0) timed[at] = true;
+    }
+  }
+  return timed;
+}
+
+// Ops of which nothing is known are seldom meant. Bytes alone say little where other ops have times
+// and none has flops. Commands are not meant: they have no work that a roofline could know.
+void warn_about_unknown_work(const Graph& graph, const std::vector<bool>& timed,
+                             const std::string& graph_file) {
+  const bool others_have_times = std::find(timed.begin(), timed.end(), true) != timed.end();
+  bool states_flops = false;
+  for (const OpId op : graph.ops()) states_flops = states_flops || graph.flops(op) > 0;
+  int32_t count = 0;
+  std::vector<std::string> kinds;
+  for (const OpId op : graph.ops()) {
+    if (timed[static_cast<size_t>(op.index)] || graph.flops(op) > 0) continue;
+    if (graph.command(op) != nullptr) continue;
+    int64_t bytes = 0;
+    for (const ValueId value : graph.operands(op)) bytes += graph.bytes(value);
+    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
+    if (bytes > 0 && (states_flops || !others_have_times)) continue;
+    ++count;
+    const std::string kind(graph.op_kind_name(op));
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  if (count == 0) return;
+  fmt::print(stderr,
+             "tutti: warning: {}: {} ops have neither time nor flops and count as launch overhead "
+             "and bytes alone, of {} {}; give their times with --costs\n",
+             graph_file, count, kinds.size() == 1 ? "kind" : "kinds", first_names(kinds));
+}
+
 void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::string& graph_file,
                       const std::string& costs_file) {
   const NameIndex names(graph);
@@ -68,20 +118,7 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
     fmt::print(stderr, "tutti: warning: {}: the graph has no op '{}'\n", costs_file,
                one_line(stranger->op));
   }
-  if (graph.has_given_run_times() || !spec.run_times.empty() || !spec.op_times.empty()) return;
-  int32_t empty = 0;
-  for (const OpId op : graph.ops()) {
-    int64_t bytes = 0;
-    for (const ValueId value : graph.operands(op)) bytes += graph.bytes(value);
-    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
-    empty += graph.flops(op) == 0 && bytes == 0;
-  }
-  if (empty > 0) {
-    fmt::print(stderr,
-               "tutti: warning: {}: {} ops have neither time, flops nor bytes and count as launch "
-               "overhead alone; give their times with --costs\n",
-               graph_file, empty);
-  }
+  warn_about_unknown_work(graph, which_have_times(graph, spec, names), graph_file);
 }
 
 // Costs are by kind of device: a cpu of four cores is not the cpu of one that was measured. What
