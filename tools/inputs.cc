@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <set>
 
 #include "tools/recorded_machine.h"
@@ -57,24 +58,60 @@ void ProblemInputs::add_noise_to(CLI::App& command) {
 
 namespace {
 
-// Costs that say nothing are seldom meant: a misspelt kind, or a graph of kinds without a table.
+// Whether a row or a given time speaks of each op, for whatever kind of device.
+std::vector<bool> which_have_times(const Graph& graph, const CostSpec& spec,
+                                   const NameIndex& names) {
+  std::vector<bool> timed(static_cast<size_t>(graph.size()), false);
+  std::vector<bool> kind_has_row(graph.op_kinds().size(), false);
+  for (size_t i = 0; i < kind_has_row.size(); ++i) {
+    kind_has_row[i] =
+        std::any_of(spec.run_times.begin(), spec.run_times.end(),
+                    [&](const CostSpec::RunTime& row) { return row.kind == graph.op_kinds()[i]; });
+  }
+  for (const CostSpec::OpTime& row : spec.op_times) {
+    if (const auto op = names.find(row.op)) timed[static_cast<size_t>(op->index)] = true;
+  }
+  const auto kinds = static_cast<int>(graph.device_kinds().size());
+  for (const OpId op : graph.ops()) {
+    const auto at = static_cast<size_t>(op.index);
+    if (kind_has_row[static_cast<size_t>(graph.op_kind(op).index)]) timed[at] = true;
+    for (int kind = -1; kind < kinds && !spec.ignore_given_times; ++kind) {
+      const std::vector<Duration>* column = graph.run_time_column(kind);
+      if (column != nullptr && (*column)[op.index].count() >= 0) timed[at] = true;
+    }
+  }
+  return timed;
+}
+
+// Ops of which nothing is known are seldom meant. Bytes alone say little where other ops have times
+// and none has flops. Commands are not meant: they have no work that a roofline could know.
+void warn_about_unknown_work(const Graph& graph, const std::vector<bool>& timed,
+                             const std::string& graph_file) {
+  const bool others_have_times = std::find(timed.begin(), timed.end(), true) != timed.end();
+  bool states_flops = false;
+  for (const OpId op : graph.ops()) states_flops = states_flops || graph.flops(op) > 0;
+  int32_t count = 0;
+  std::vector<std::string> kinds;
+  for (const OpId op : graph.ops()) {
+    if (timed[static_cast<size_t>(op.index)] || graph.flops(op) > 0) continue;
+    if (graph.command(op) != nullptr) continue;
+    int64_t bytes = 0;
+    for (const ValueId value : graph.operands(op)) bytes += graph.bytes(value);
+    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
+    if (bytes > 0 && (states_flops || !others_have_times)) continue;
+    ++count;
+    const std::string kind(graph.op_kind_name(op));
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  if (count == 0) return;
+  fmt::print(stderr,
+             "tutti: warning: {}: {} ops have neither time nor flops and count as launch overhead "
+             "and bytes alone, of {} {}; give their times with --costs\n",
+             graph_file, count, kinds.size() == 1 ? "kind" : "kinds", first_names(kinds));
+}
+
 void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::string& graph_file,
                       const std::string& costs_file) {
-  const auto& kinds = graph.op_kinds();
-  const auto known = [&](const std::string& kind) {
-    return kind.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-  };
-  std::set<std::string> unknown;
-  for (const auto& row : spec.run_times) {  // a machine is measured for more than one graph
-    if (!known(row.kind) && row.points.empty()) unknown.insert(row.kind);
-  }
-  for (const auto& row : spec.efficiencies) {
-    if (!known(row.kind)) unknown.insert(row.kind);
-  }
-  if (!unknown.empty()) {
-    fmt::print(stderr, "tutti: warning: {}: no op of the graph is of kind '{}'\n", costs_file,
-               fmt::join(unknown, "', '"));
-  }
   const NameIndex names(graph);
   const auto stranger =
       std::find_if(spec.op_times.begin(), spec.op_times.end(),
@@ -83,24 +120,10 @@ void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::strin
     fmt::print(stderr, "tutti: warning: {}: the graph has no op '{}'\n", costs_file,
                one_line(stranger->op));
   }
-  if (graph.has_given_run_times() || !spec.run_times.empty() || !spec.op_times.empty()) return;
-  int32_t empty = 0;
-  for (const OpId op : graph.ops()) {
-    int64_t bytes = 0;
-    for (const ValueId value : graph.operands(op)) bytes += graph.bytes(value);
-    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
-    empty += graph.flops(op) == 0 && bytes == 0;
-  }
-  if (empty > 0) {
-    fmt::print(stderr,
-               "tutti: warning: {}: {} ops have neither time, flops nor bytes and count as launch "
-               "overhead alone; give their times with --costs\n",
-               graph_file, empty);
-  }
+  warn_about_unknown_work(graph, which_have_times(graph, spec, names), graph_file);
 }
 
-void assume_times_of_commands(const Graph& graph, const std::string& graph_file, CostSpec& spec) {
-  const AssumedTimes assumed = assume_equal_commands(graph, spec);
+void warn_about_assumed(const AssumedTimes& assumed, const std::string& graph_file) {
   if (assumed.commands == 0) return;
   fmt::print(stderr,
              "tutti: warning: {}: {} commands have no run time and are assumed to take {} each; "
@@ -204,7 +227,8 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     spec.kind_noise.clear();
     spec.ignore_spreads = true;
   }
-  assume_times_of_commands(read_graph, graph, spec);
+  const AssumedTimes assumed = assume_equal_commands(read_graph, spec);
+  if (!import_flags.quiet) warn_about_assumed(assumed, graph);
   loaded.calibration = spec.calibration;
   loaded.validation = spec.validation;
   if (const auto good = check_names(loaded.imported->graph, *loaded.machine, spec, costs); !good) {

@@ -39,11 +39,13 @@ std::string without_digits(std::string_view name) {
   return rest;
 }
 
-// Something of the shorter name must be left, or "a" would be a slip for "b".
-bool looks_like(std::string_view written, std::string_view meant) {
-  if (written == meant || without_digits(written) == without_digits(meant)) return false;
+// How many edits a slip would have taken; none if it does not look like one. Something of the
+// shorter name must be left, or "a" would be a slip for "b".
+std::optional<size_t> edits_of_slip(std::string_view written, std::string_view meant) {
+  if (written == meant || without_digits(written) == without_digits(meant)) return std::nullopt;
   const size_t edits = edits_between(written, meant);
-  return edits <= kMostEdits && edits < std::min(written.size(), meant.size());
+  if (edits > kMostEdits || edits >= std::min(written.size(), meant.size())) return std::nullopt;
+  return edits;
 }
 
 bool is_known_kind(std::string_view name) {
@@ -85,17 +87,15 @@ class NameCheck {
     }
   }
 
-  Result<void> run() const {
-    if (const auto slip = find_op_time_slip()) return *slip;
+  Result<void> run() {
+    find_op_time_slips();
     for (size_t i = 0; i < graph_.op_kinds().size(); ++i) {
       for (const std::string& device_kind : device_kinds_) {
-        const std::string& kind = graph_.op_kinds()[i];
-        if (has_row(kind, device_kind)) continue;
-        const auto slip = find_slip(kind, device_kind);
-        if (slip && !is_all_given(i, device_kind)) return *slip;
+        if (!has_row(graph_.op_kinds()[i], device_kind)) find_slips(i, device_kind);
       }
     }
-    return {};
+    if (!error_) return {};
+    return *error_;
   }
 
  private:
@@ -124,44 +124,51 @@ class NameCheck {
     return true;
   }
 
-  // A row for that pair, but for one name that nothing here has.
-  std::optional<Error> find_slip(const std::string& kind, const std::string& device_kind) const {
+  // Rows for that pair, but for one name that nothing here has.
+  void find_slips(size_t kind_index, const std::string& device_kind) {
+    const std::string& kind = graph_.op_kinds()[kind_index];
     for (const RowNames& row : rows_) {
-      if (row.kind == kind && !has_device_kind(row.device_kind) &&
-          looks_like(row.device_kind, device_kind)) {
-        return slip(row, "device_kind", row.device_kind, device_kind, "the machine has no device");
-      }
       const bool fits = row.device_kind.empty() || row.device_kind == device_kind;
-      if (fits && !row.measured && !has_op_kind(row.kind) && looks_like(row.kind, kind) &&
+      if (row.kind == kind && !has_device_kind(row.device_kind)) {
+        const auto edits = edits_of_slip(row.device_kind, device_kind);
+        if (edits && !is_all_given(kind_index, device_kind)) {
+          note(*edits, row, "device_kind", row.device_kind, device_kind);
+        }
+      }
+      if (fits && !row.measured && !has_op_kind(row.kind) &&
           !(is_known_kind(row.kind) && is_known_kind(kind))) {
-        return slip(row, "kind", row.kind, kind, "the graph has no op");
+        const auto edits = edits_of_slip(row.kind, kind);
+        if (edits && !is_all_given(kind_index, device_kind)) {
+          note(*edits, row, "kind", row.kind, kind);
+        }
       }
     }
-    return std::nullopt;
   }
 
   // Rows for single ops: their device kinds alone. The graph may be a part of what was measured.
-  std::optional<Error> find_op_time_slip() const {
+  void find_op_time_slips() {
     std::set<std::string_view> seen;
-    for (const CostSpec::OpTime& row : spec_.op_times) {
-      if (has_device_kind(row.device_kind)) seen.insert(row.device_kind);
-    }
+    for (const CostSpec::OpTime& row : spec_.op_times) seen.insert(row.device_kind);
     for (const CostSpec::OpTime& row : spec_.op_times) {
       if (has_device_kind(row.device_kind)) continue;
       for (const std::string& device_kind : device_kinds_) {
-        if (seen.contains(device_kind) || !looks_like(row.device_kind, device_kind)) continue;
-        return slip({"op_time", row.op, row.device_kind, false, row.line}, "device_kind",
-                    row.device_kind, device_kind, "the machine has no device");
+        const auto edits = edits_of_slip(row.device_kind, device_kind);
+        if (!edits || seen.contains(device_kind)) continue;
+        note(*edits, {"op_time", row.op, row.device_kind, false, row.line}, "device_kind",
+             row.device_kind, device_kind);
       }
     }
-    return std::nullopt;
   }
 
-  Error slip(const RowNames& row, const char* key, std::string_view written, std::string_view meant,
-             const char* nothing) const {
-    return invalid_input(
+  // Of several names that may have been meant, the nearest.
+  void note(size_t edits, const RowNames& row, std::string_view key, std::string_view written,
+            std::string_view meant) {
+    if (edits >= fewest_edits_) return;
+    fewest_edits_ = edits;
+    error_ = invalid_input(
         fmt::format("{}:{}: {} says {} = \"{}\", but {} of that kind; did you mean \"{}\"?", file_,
-                    row.line, row.what, key, written, nothing, meant));
+                    row.line, row.what, key, written,
+                    key == "kind" ? "the graph has no op" : "the machine has no device", meant));
   }
 
   const Graph& graph_;
@@ -169,6 +176,8 @@ class NameCheck {
   const std::string& file_;
   const std::vector<RowNames> rows_;
   std::vector<std::string> device_kinds_;
+  size_t fewest_edits_ = kMostEdits + 1;
+  std::optional<Error> error_;
 };
 
 }  // namespace

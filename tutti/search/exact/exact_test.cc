@@ -214,8 +214,7 @@ TEST(Exact, WaitingOnPurposeNeverHurtsAndSometimesHelps) {
 }
 
 TEST(Exact, RefusesContentionWithASentence) {
-  Rng rng(1);
-  const World world(random_graph(rng, 3), "p100-4");
+  const World world(graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":1}])"), "p100-4");
   const Result<ExactPlan> exact = best_work_conserving(*world.problem, {});
   ASSERT_FALSE(exact);
   EXPECT_EQ(exact.error().kind, Error::Kind::invalid_input);
