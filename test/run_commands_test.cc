@@ -407,8 +407,8 @@ TEST_F(WorkflowCommands, WithoutTimesAreSpreadOverDevices) {
       "host": [{"name": "host", "memory_bytes": 1e9}],
       "device": [{"name": "cpu0", "kind": "cpu", "flops_per_s": 1e9, "bytes_per_s": 1e9},
                  {"name": "cpu1", "kind": "cpu", "flops_per_s": 1e9, "bytes_per_s": 1e9}],
-      "link": [{"name": "l0", "between": ["host", "cpu0"], "bytes_per_s": 1e9},
-               {"name": "l1", "between": ["cpu0", "cpu1"], "bytes_per_s": 1e6}]})");
+      "link": [{"name": "l0", "between": ["host", "cpu0"], "bandwidth_bytes_per_s": 1e9},
+               {"name": "l1", "between": ["host", "cpu1"], "bandwidth_bytes_per_s": 1e7}]})");
   const Ran ran = run({"plan", file, "-m", machine, "-o", "-"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.err.find("2 commands have no run time"), std::string::npos) << ran.err;

@@ -181,6 +181,7 @@ std::string title_of(const CommandOutput& output) {
   if (table_of(output, "devices") != nullptr && has_fact(output, "makespan_ns")) return "A run";
   if (table_of(output, "devices") != nullptr && has_fact(output, "median_ns")) return "Real runs";
   if (table_of(output, "decisions") != nullptr) return "Server";
+  if (table_of(output, "jobs") != nullptr) return "Jobs of a server";
   if (table_of(output, "policies") != nullptr) return "Policies";
   return "Output";
 }
@@ -369,8 +370,12 @@ bool looks_like_command_output(std::string_view start) {
     return !ops.empty() && ops[0] >= '0' && ops[0] <= '9';
   }
   if (format.starts_with("\"tutti-")) return true;
-  const size_t key = start.find_first_not_of(" \t\r\n", 1);
-  return key != std::string_view::npos && start.substr(key).starts_with("\"schema_version\"");
+  const size_t at = start.find_first_not_of(" \t\r\n", 1);
+  const std::string_view key = at == std::string_view::npos ? std::string_view() : start.substr(at);
+  // What a server answers about its jobs, or about one, has no version: its address has.
+  const bool of_jobs = key.starts_with("\"jobs\"") || key.starts_with("\"id\"");
+  return key.starts_with("\"schema_version\"") ||
+         (of_jobs && start.find("\"attempts\"") != std::string_view::npos);
 }
 
 Result<CommandOutput> read_command_output(Source& source) {

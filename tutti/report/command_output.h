@@ -57,7 +57,7 @@ inline constexpr size_t kMostOutputRows = 2000;
 inline constexpr size_t kLongestOutputLine = size_t{1} << 20;
 
 // True if a text that begins like this may be one: a JSON object whose first key is
-// "schema_version", one with a "format" of ours, or lines of JSON.
+// "schema_version", one with a "format" of ours, a server's answer about jobs, or lines of JSON.
 bool looks_like_command_output(std::string_view start);
 
 // Fails (invalid_input) with file and line if it is not JSON. A last line that was cut in the

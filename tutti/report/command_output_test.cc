@@ -112,6 +112,8 @@ TEST(CommandOutput, LongTablesAreCut) {
 TEST(CommandOutput, IsKnownByItsBeginning) {
   EXPECT_TRUE(looks_like_command_output("{\n \"schema_version\":1,\n \"good\":true"));
   EXPECT_TRUE(looks_like_command_output(R"({"format": "tutti-device-map", "schema_version": 1})"));
+  EXPECT_TRUE(looks_like_command_output(R"({"jobs": [{"id": "a", "attempts": 1}], "next": ""})"));
+  EXPECT_TRUE(looks_like_command_output(R"({"id": "a", "state": "done", "attempts": 1})"));
   // What tutti graph info prints, and a graph.
   EXPECT_TRUE(looks_like_command_output(
       R"({"schema_version": 1, "name": "g", "format": "tutti-graph", "ops": 40})"));

@@ -15,7 +15,7 @@ const isShare = (key) => /(^|\.)(busy|gap|finished|change|price_of_work_conserva
 const isTime = (key) => /_ns(\.|$)|_ns_/.test(key) && !/^unix_ns$/.test(key);
 
 function words(key) {
-  return key.replace(/_ns(?=\.|$)/, '').replace(/^unix$/, 'at').replace(/[_.]/g, ' ').replace(/  +/g, ' ');
+  return key.replace(/_ns(?=\.|$)/, '').replace(/_?unix(_ms)?$/, ' at').replace(/[_.]/g, ' ').replace(/  +/g, ' ');
 }
 
 function shown(key, value) {
@@ -23,6 +23,7 @@ function shown(key, value) {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string') return value;
   if (/^unix_ns$/.test(key)) return new Date(value / 1e6).toISOString();
+  if (/unix_ms$/.test(key)) return value > 0 ? new Date(value).toISOString() : '–';
   if (isTime(key)) return time(value);
   if (/seconds$/.test(key)) return clock(value);
   if (/bytes(_moved)?$/.test(key)) return bytes(value);

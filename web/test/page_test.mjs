@@ -503,6 +503,8 @@ async function hundredThousandUpdates(browser) {
     `open after ${loadMs} ms, drawn in ${Math.round(drawMs)} ms`);
 }
 
+const howMany = (page, what) => page.evaluate(`document.querySelectorAll('${what}').length`);
+
 // Everything else that commands print as JSON, and a log of a server: a section each, with tables and
 // charts, and no error.
 async function everyOutput(browser) {
@@ -533,8 +535,8 @@ async function everyOutput(browser) {
   tutti('report', 'real.json', ...others, '-o', 'outputs.html');
   const page = await open(browser, 'outputs.html');
   await page.resize(1300);
-  assert.equal(await countOf(page, '#comparisons .comparison'), 1);
-  assert.equal(await countOf(page, '#outputs .output'), others.length);
+  assert.equal(await howMany(page, '#comparisons .comparison'), 1);
+  assert.equal(await howMany(page, '#outputs .output'), others.length);
   const text = await page.evaluate('document.body.innerText');
   for (const words of ['run for real (local)', 'Jobs that arrive', 'What if', 'Exact schedules', 'Runs of a server', 'a <b> broke',
     'graphene', 'mean slowdown']) {
@@ -557,7 +559,7 @@ async function autoIsNotBeaten(browser) {
     bounds_ns: {load: 90}, results: [row('cpop', 100), row('auto', 100), row('heft', 120)]}));
   tutti('report', 'tie.json', '-o', 'tie.html');
   const page = await open(browser, 'tie.html');
-  assert.equal(await countOf(page, '.comparison tr.best'), 2);
+  assert.equal(await howMany(page, '.comparison tr.best'), 2);
   assert.ok((await page.evaluate('document.getElementById("answer").innerText')).includes('auto, mean of 1'));
   await expectQuiet(page);
 }
