@@ -22,7 +22,9 @@ class CheckCommands : public Cli {
     graph_ = path("graph.json");
     plan_ = path("plan.json");
     trace_ = path("trace.json");
-    ASSERT_EQ(run({"graph", "make", "layered", "--ops", "60", "-o", graph_}).exit_code, 0);
+    ASSERT_EQ(
+        run({"graph", "make", "layered", "--ops", "60", "--width", "20", "-o", graph_}).exit_code,
+        0);
     ASSERT_EQ(run({"plan", graph_, "-m", kMachine, "--policy", "heft", "-o", plan_}).exit_code, 0);
     simulate("priority");
   }
