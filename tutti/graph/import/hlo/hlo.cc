@@ -104,7 +104,7 @@ Result<Imported> read_hlo(Source& source, const ImportOptions& options) {
           .build(module->name.empty() ? graph_name_of(source) : module->name, !fused);
   if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
   Imported imported{.graph = std::move(*graph)};
-  imported.launches = count_hlo_launches(*module, expansion, fused);
+  imported.launches = count_hlo_launches(*module, expansion, fused, flat, groups);
   if (!module->opaque.empty()) {
     imported.warnings.push_back(
         fmt::format("the flops of {} are not known; such ops count by their bytes",

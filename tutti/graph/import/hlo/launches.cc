@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tutti/graph/import/hlo/fuse.h"
 #include "tutti/graph/import/hlo/opcodes.h"
 
 namespace tutti {
@@ -31,7 +30,8 @@ Own count_own(const HloFlat& flat, const std::vector<HloGroup>& groups) {
 
 }  // namespace
 
-Launches count_hlo_launches(const HloModule& module, const HloExpansion& expansion, bool fused) {
+Launches count_hlo_launches(const HloModule& module, const HloExpansion& expansion, bool fused,
+                            const HloFlat& flat, const std::vector<HloGroup>& groups) {
   std::vector<bool> reached(module.computations.size(), false);
   std::vector<Own> own(module.computations.size());
   // Inlined bodies of all loops together: a short text can call a large one from very many.
@@ -39,14 +39,16 @@ Launches count_hlo_launches(const HloModule& module, const HloExpansion& expansi
   reached[module.entry] = true;
   for (int32_t i = module.entry; i >= 0; --i) {
     if (!reached[i]) continue;
-    if (fused) {
+    if (i == module.entry) {
+      own[i] = count_own(flat, groups);
+    } else if (fused) {
       const bool inlined = expansion.fits(i) && expansion.size(i) <= budget;
       if (inlined) budget -= expansion.size(i);
-      const HloFlat flat = simplify_hlo(module, i, inlined);
-      own[i] = count_own(flat, fuse_hlo(flat));
+      const HloFlat inner = simplify_hlo(module, i, inlined);
+      own[i] = count_own(inner, fuse_hlo(inner));
     } else {
-      const HloFlat flat = flatten_hlo(module, i);
-      own[i] = count_own(flat, separate_hlo(flat));
+      const HloFlat inner = flatten_hlo(module, i);
+      own[i] = count_own(inner, separate_hlo(inner));
     }
     for (const int32_t run : own[i].runs) reached[run] = true;
   }
