@@ -24,6 +24,7 @@ std::string path_beside(const std::string& program) {
 // As exec wants them. Refers to `kept`.
 std::vector<char*> words_for_exec(std::vector<std::string>& kept) {
   std::vector<char*> words;
+  words.reserve(kept.size() + 1);
   for (std::string& word : kept) words.push_back(word.data());
   words.push_back(nullptr);
   return words;

@@ -273,7 +273,7 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
     fmt::print(stderr, "tutti: warning: left out {}\n", failure);
   }
   const auto count = static_cast<int64_t>(experiments->size());
-  if (done->runs < 2 * options.in_a_row * count) {
+  if (done->runs < int64_t{2} * options.in_a_row * count) {
     fmt::print(stderr,
                "tutti: warning: runs: {}; the {} experiments need {} each at the least; give a "
                "longer --budget, or go on with --state\n",
@@ -406,17 +406,17 @@ Result<void> run(const CalibrateArguments& arguments) {
   if (!state) return state.error();
   StateKeeper keeper(arguments.state);
   for (const std::string& trace : arguments.traces) {
-    const Result<void> learned = learn_from(trace, *graphs, *machine, state->knowledge);
+    Result<void> learned = learn_from(trace, *graphs, *machine, state->knowledge);
     if (!learned) return learned;
   }
   if (arguments.traces.empty()) {
-    const Result<void> measured = measure(arguments, *machine, *graphs, keeper, *state);
+    Result<void> measured = measure(arguments, *machine, *graphs, keeper, *state);
     if (!measured) return measured;
   }
   tell_of_interrupt("what was measured until then is kept");
   if (state->knowledge.empty()) return failed("nothing was measured before the time was up");
   const CostSpec costs = state->knowledge.costs(*machine);
-  const Result<void> saved = save(arguments, *machine, keeper, *state, costs);
+  Result<void> saved = save(arguments, *machine, keeper, *state, costs);
   if (!saved || arguments.output == "-") return saved;
   arguments.common.json ? print_json(*machine, *state, costs)
                         : print_text(arguments, *state, costs);
