@@ -160,10 +160,9 @@ TEST(LoadMachine, TakesPresetsAndFiles) {
 
 TEST(LoadMachine, RefusesWhatIsNoneOfThese) {
   const std::string unknown = load_machine("p100-5").error().message;
-  EXPECT_NE(
-      unknown.find("did you mean 'p100-4'? known are: uniform-N (N from 1 to 1024), p100-4, "
-                   "v100-8-nvlink, cpu-gpu, mixed-5, h200-split, cluster-2x4, this-host"),
-      std::string::npos)
+  EXPECT_NE(unknown.find("did you mean 'p100-4'? known are: uniform-N (N from 1 to 1024), p100-4, "
+                         "v100-8-nvlink, cpu-gpu, mixed-5, h200-split, cluster-2x4, this-host"),
+            std::string::npos)
       << unknown;
   EXPECT_NE(load_machine("uniform-0").error().message.find("known are"), std::string::npos);
 }
