@@ -394,7 +394,8 @@ TEST_F(ServeCommands, ServeDoesNotStartOnAJournalThatIsDamagedOrInUse) {
   // As the sentence says.
   const Ran checked = run({"journal", "check", path("jobs")});
   EXPECT_EQ(checked.exit_code, 2);
-  expect_one_sentence(checked, "journal: damaged at byte");
+  EXPECT_NE(checked.out.find("whole again: record "), std::string::npos) << checked.out;
+  EXPECT_NE(checked.err.find("journal: damaged at byte"), std::string::npos) << checked.err;
   const Ran repaired = run({"journal", "repair", path("jobs")});
   EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
   EXPECT_NE(repaired.out.find("whole again: record "), std::string::npos) << repaired.out;

@@ -153,7 +153,6 @@ Recovered recover(std::string_view bytes, const std::string& folder) {
     report.fault = fmt::format("{}: record {}: {}; recover the rest with 'tutti journal repair {}'",
                                report.path, first.sequence, first.why, folder);
   }
-  note_jobs(sieve.core(), report);
   recovered.next_number += numbers_lost(report);
   return recovered;
 }
