@@ -1,4 +1,4 @@
-// tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
+// The program tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,7 +7,9 @@
 
 #include "tools/commands.h"
 
-int main(int argc, char** argv) {
+namespace tutti {
+
+int run_tutti(int argc, char** argv) {
   CLI::App app{
       "tutti decides which op of a dataflow graph runs when and on which device, simulates "
       "the result, and says how far it is from the best possible.",
@@ -74,3 +76,5 @@ int main(int argc, char** argv) {
   }
   return exit_code;
 }
+
+}  // namespace tutti

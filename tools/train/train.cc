@@ -1,5 +1,5 @@
-// tutti-train: what `tutti train` starts. Learns to place and order ops, and to schedule jobs that
-// arrive, in simulation.
+// What tutti-train does, and tutti-study train. Learns to place and order ops, and to schedule jobs
+// that arrive, in simulation.
 
 #include <fmt/format.h>
 
@@ -12,10 +12,11 @@
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
 #include "tools/train/real.h"
+#include "tools/train/run_train.h"
 #include "tools/train/symphony.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/train/configuration.h"
-#include "tutti/train/run.h"
+#include "tutti/train/doppler.h"
 
 namespace tutti {
 namespace {
@@ -263,10 +264,11 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
 
 // What configurations say where flags do not.
 std::string usual_figures() {
-  const std::pair<const char*, ConfigurationRequest> rows[] = {
-      {"default, graphs given", {}},
-      {"default, problems drawn", {.drawn = true}},
-      {"as-published and those below it", {.name = "as-published"}}};
+  std::vector<std::pair<std::string, ConfigurationRequest>> rows = {
+      {"default, graphs given", {}}, {"default, problems drawn", {.drawn = true}}};
+  for (const NamedConfiguration& one : configurations()) {
+    if (!one.figures.empty()) rows.push_back({one.figures, {.name = one.name}});
+  }
   std::string text;
   for (const auto& [what, request] : rows) {
     const Result<Configuration> made = configuration(request);
@@ -411,9 +413,8 @@ void add_doppler(CLI::App& app, int& exit_code) {
 }
 
 }  // namespace
-}  // namespace tutti
 
-int main(int argc, char** argv) {
+int run_train(int argc, char** argv) {
   CLI::App app{
       "Learns to place and order ops (doppler), or who runs next and where while jobs arrive "
       "(symphony): in simulation, or doppler by runs on this host.",
@@ -423,8 +424,8 @@ int main(int argc, char** argv) {
       "What each can be told: tutti train doppler --help");
   app.require_subcommand(1);
   int exit_code = 0;
-  tutti::add_doppler(app, exit_code);
-  tutti::add_symphony(app, exit_code);
+  add_doppler(app, exit_code);
+  add_symphony(app, exit_code);
   const std::string what = argc > 1 ? argv[1] : "-";
   if (what.empty() || (what[0] != '-' && what != "doppler" && what != "symphony")) {
     std::fprintf(stderr, "tutti: '%s' cannot be trained; doppler and symphony can; see --help\n",
@@ -443,3 +444,5 @@ int main(int argc, char** argv) {
   }
   return exit_code;
 }
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+#include "studies/doppler/nets.h"
+
+#include <gtest/gtest.h>
+
+#include "studies/doppler/published/network.h"
+#include "studies/doppler/rivals/gdp_network.h"
+#include "studies/doppler/rivals/placeto_network.h"
+#include "test/support/world.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/planner.h"
+#include "tutti/policy/doppler/residual_network.h"
+
+namespace tutti {
+namespace {
+
+// Every weight is a number, and what comes of them is none.
+TEST(StudyNets, RefuseAModelWhoseAnswersAreNoNumbers) {
+  const World world(must(make_layered({.ops = 30, .width = 5})), "p100-4");
+  std::vector<TensorFile> files = {PublishedNetwork::fresh({.width = 16, .steps = 2}, 1),
+                                   PlacetoNetwork::fresh({}, 1), GdpNetwork::fresh({}, 1)};
+  for (TensorFile& file : files) {
+    ASSERT_TRUE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
+    for (auto& [name, tensor] : file.tensors) {
+      for (float& value : tensor.data) value = 1e30F;
+    }
+    const DopplerModel model = must(DopplerModel::load(file, "m"));
+    for (const auto& plan :
+         {plan_greedily(model, *world.problem), plan_guarded(model, *world.problem)}) {
+      ASSERT_FALSE(plan) << file.metadata.at("network");
+      EXPECT_EQ(plan.error().kind, Error::Kind::invalid_input);
+      EXPECT_NE(plan.error().message.find("no numbers"), std::string::npos);
+    }
+  }
+}
+
+// Whatever one net is told of a problem, no other is made to work it out.
+TEST(StudyNets, HaveFeaturesOfTheirOwnOnly) {
+  const World world(must(make_layered({.ops = 30, .width = 5})), "p100-4");
+  const auto features_by = [&](const TensorFile& file) {
+    return must(DopplerModel::load(file, "m")).features(*world.problem);
+  };
+  const auto residual = features_by(ResidualNetwork::fresh({}, 1));
+  const auto published = features_by(PublishedNetwork::fresh({.width = 16, .steps = 2}, 1));
+  const auto placeto = features_by(PlacetoNetwork::fresh({}, 1));
+  EXPECT_EQ(dynamic_cast<const PublishedNetFeatures*>(residual.get()), nullptr);
+  EXPECT_EQ(dynamic_cast<const RivalNetFeatures*>(residual.get()), nullptr);
+  EXPECT_EQ(features_as<PublishedNetFeatures>(*published).graph.ops, 30);
+  EXPECT_EQ(features_as<RivalNetFeatures>(*placeto).all.order.size(), 30U);
+  EXPECT_DEATH(features_as<RivalNetFeatures>(*published), "");
+}
+
+}  // namespace
+}  // namespace tutti
