@@ -87,6 +87,19 @@ TEST(PlanGreedily, RefusesAModelWhoseAnswersAreNoNumbers) {
   EXPECT_FALSE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
 }
 
+TEST(DopplerModel, NamesANetworkThatThisProgramDoesNotKnow) {
+  TensorFile file = ResidualNetwork::fresh({}, 1);
+  file.metadata["network"] = "of\nothers";
+  const auto model = DopplerModel::load(file, "m.safetensors");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, Error::Kind::invalid_input);
+  EXPECT_TRUE(model.error().message.starts_with("m.safetensors: ")) << model.error().message;
+  EXPECT_NE(model.error().message.find("residual"), std::string::npos) << model.error().message;
+  EXPECT_EQ(model.error().message.find('\n'), std::string::npos) << model.error().message;
+  file.metadata.erase("network");
+  EXPECT_FALSE(DopplerModel::load(file, "m.safetensors"));
+}
+
 TEST(PlanByClusters, IsTheSameInEveryRun) {
   const World world(must(make_cholesky({.tiles = 14})), "mixed-5");
   const Plan first =
