@@ -9,6 +9,8 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/doppler/residual_network.h"
+#include "tutti/search/guide.h"
+#include "tutti/search/planners.h"
 
 namespace tutti {
 namespace {
@@ -29,6 +31,38 @@ TEST(StudyNets, RefuseAModelWhoseAnswersAreNoNumbers) {
       ASSERT_FALSE(plan) << file.metadata.at("network");
       EXPECT_EQ(plan.error().kind, Error::Kind::invalid_input);
       EXPECT_NE(plan.error().message.find("no numbers"), std::string::npos);
+    }
+  }
+}
+
+// Whoever names another model by --network may name any kind there is.
+TEST(StudyNets, GuideEverySearch) {
+  using Learned = PublishedShape::Learned;
+  const World world{must(make_layered({.ops = 20, .width = 4})), must(make_preset("p100-4"))};
+  std::vector<TensorFile> files = {PlacetoNetwork::fresh({.width = 8}, 1),
+                                   GdpNetwork::fresh({.width = 8, .heads = 2}, 1)};
+  for (const auto learned : {Learned::both, Learned::select, Learned::place, Learned::joint}) {
+    files.push_back(PublishedNetwork::fresh({.learned = learned, .width = 8, .steps = 1}, 1));
+  }
+  for (const TensorFile& file : files) {
+    AutoSettings settings;
+    settings.network = std::make_shared<const DopplerModel>(must(DopplerModel::load(file, "m")));
+    const Plan plan = must(plan_greedily(*settings.network, *world.problem));
+    Guide guide(*world.problem, *settings.network);
+    ASSERT_TRUE(guide.look_at(plan, {}));
+    Rng rng(1);
+    for (int i = 0; i < 50; ++i) {
+      const OpId op = guide.draw_op(rng);
+      const DeviceId own = plan.placement[op.index];
+      EXPECT_NE(guide.draw_device(op, own, rng), own);
+    }
+    EXPECT_FALSE(guide.draw_plan(Rng(1), Stop{}.by(Stop::Clock::now())));
+    for (const char* name : {"doppler", "doppler_samples", "guided", "auto"}) {
+      const PolicyEntry entry = must(find_planner(name, settings));
+      EXPECT_TRUE(entry.learned);
+      EXPECT_TRUE(
+          make_plan(entry, *world.problem, {.wall_clock = {}, .evaluations = 60, .stop = {}}, 1))
+          << name;
     }
   }
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "studies/doppler/rivals/gdp_network.h"
+#include "studies/doppler/rivals/placeto_network.h"
 #include "test/support/world.h"
 #include "tutti/policy/doppler/model.h"
 
