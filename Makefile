@@ -47,7 +47,7 @@ bench: setup
 results-doppler: setup
 	@mkdir -p build
 	@$(call BUILD,release,)
-	@scripts/results-doppler
+	@studies/doppler/scripts/results-doppler
 
 # A minute of each fuzzer; FUZZ_SECONDS changes that.
 fuzz: setup

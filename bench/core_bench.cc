@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "studies/doppler/released/simulator.h"
 #include "tutti/base/check.h"
 #include "tutti/base/random.h"
 #include "tutti/graph/import/import.h"
@@ -16,7 +17,6 @@
 #include "tutti/plan/problem.h"
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/sim/physical.h"
-#include "tutti/runtime/sim/released.h"
 
 namespace tutti {
 namespace {

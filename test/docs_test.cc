@@ -44,7 +44,7 @@ std::set<std::string> anchors_of(const std::string& path) {
 // of our folders, or a document. A bare "graph.json" may be anybody's.
 std::string path_in(const std::string& span) {
   static const std::regex kPath(
-      R"((tutti|tools|test|docs|scripts|examples|cmake|bench|web|\.ci)/[A-Za-z0-9_./-]*|\w+\.md)");
+      R"((tutti|tools|studies|test|docs|scripts|examples|cmake|bench|web|\.ci)/[A-Za-z0-9_./-]*|\w+\.md)");
   const std::string word = span.substr(0, span.find(' '));
   return std::regex_match(word, kPath) ? word : "";
 }

@@ -51,7 +51,7 @@ TEST_F(Train, RefusesFlagsOfTheOtherStage) {
   for (const char* flag : {"--episodes", "--samples", "--first-rate", "--search", "--imitation"}) {
     expect_refused({"GRAPH", "--stage", "real", flag, "1"}, flag);
   }
-  expect_refused({"GRAPH", "--stage", "real", "--model", "released"}, "--model");
+  expect_refused({"GRAPH", "--stage", "real", "--model", "physical"}, "--model");
 }
 
 TEST_F(Train, SaysWhatCanBeTrainedAndWhere) {
@@ -193,14 +193,14 @@ TEST_F(Train, RefusesFiguresThatAreNotFinite) {
 }
 
 TEST_F(Train, RefusesANetworkOfAnotherKindThanTheConfigurations) {
-  expect_refused({"GRAPH", "-m", "uniform-2", "--config", "as-published", "--from", "general"},
-                 "as-published");
+  expect_refused({"GRAPH", "-m", "uniform-2", "--config", "one-pass", "--from", "general"},
+                 "one-pass");
   const Ran fresh =
       run({"train", "doppler", write("graph.json", kGraph), "-m", "uniform-2", "--config",
-           "as-published", "--imitation", "0", "--episodes", "0", "-o", path("published")});
+           "one-pass", "--imitation", "0", "--episodes", "0", "-o", path("other")});
   ASSERT_EQ(fresh.exit_code, 0) << fresh.err;
-  expect_refused({"GRAPH", "-m", "uniform-2", "--from", path("published/model.safetensors")},
-                 "'published'");
+  expect_refused({"GRAPH", "-m", "uniform-2", "--from", path("other/model.safetensors")},
+                 "'one_pass'");
 }
 
 TEST_F(Train, SaysWhereItStands) {

@@ -148,8 +148,37 @@ TEST(Layering, EveryIncludePointsDownwards) {
   EXPECT_GT(count, 100) << "hardly any include was found; is this test looking in the right place?";
 }
 
+// What re-creates a paper or serves an experiment is used by nothing that people run.
+TEST(Layering, NothingOfTheProductIncludesStudies) {
+  int count = 0;
+  for (const char* folder : {"tutti", "tools"}) {
+    for (const std::string& path : sources_of(folder)) {
+      for (const std::string& included : includes_of(path)) {
+        ++count;
+        EXPECT_FALSE(included.starts_with("studies/")) << path << " includes " << included;
+      }
+    }
+  }
+  EXPECT_GT(count, 100) << "hardly any include was found; is this test looking in the right place?";
+  for (const char* list : {"tutti/CMakeLists.txt", "tools/CMakeLists.txt",
+                           "tools/train/CMakeLists.txt", "tools/starpu/CMakeLists.txt"}) {
+    EXPECT_EQ(repository_text(list).find("studies"), std::string::npos) << list;
+  }
+}
+
+// The studies stand side by side: what two of them need belongs into the product.
+TEST(Layering, StudiesDoNotKnowEachOther) {
+  for (const std::string& path : sources_of("studies")) {
+    if (room_of(path).ends_with(".cc") || room_of(path).ends_with(".h")) continue;
+    for (const std::string& included : includes_of(path)) {
+      if (!included.starts_with("studies/") || included == "studies/studies.h") continue;
+      EXPECT_EQ(room_of(included), room_of(path)) << path << " includes " << included;
+    }
+  }
+}
+
 TEST(Layering, EveryIncludeOfOursExists) {
-  for (const char* folder : {"tutti", "tools", "test", "bench"}) {
+  for (const char* folder : {"tutti", "tools", "studies", "test", "bench"}) {
     for (const std::string& path : sources_of(folder)) {
       for (const std::string& included : includes_of(path)) {
         EXPECT_TRUE(in_repository(included)) << path << " includes " << included;
@@ -159,7 +188,7 @@ TEST(Layering, EveryIncludeOfOursExists) {
 }
 
 TEST(Layering, NothingShippedIncludesTestingHeaders) {
-  for (const char* folder : {"tutti", "tools"}) {
+  for (const char* folder : {"tutti", "tools", "studies"}) {
     for (const std::string& path : sources_of(folder)) {
       if (is_for_tests(path)) continue;
       for (const std::string& included : includes_of(path)) {
@@ -195,7 +224,7 @@ TEST(Layering, CMakeLinksOnlyWhatTheTableAllows) {
 }
 
 TEST(Layering, HeaderGuardsAreNamedAfterTheirPaths) {
-  for (const char* folder : {"tutti", "tools", "test", "bench"}) {
+  for (const char* folder : {"tutti", "tools", "studies", "test", "bench"}) {
     for (const std::string& path : repository_files(folder, ".h")) {
       const std::string guard = expected_guard(path);
       const std::string text = repository_text(path);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "studies/doppler/released/simulator.h"
 #include "test/support/shared_data.h"
 #include "test/support/world.h"
 #include "tutti/base/document.h"
@@ -17,7 +18,6 @@
 #include "tutti/plan/check.h"
 #include "tutti/policy/heuristic/peft.h"
 #include "tutti/policy/registry.h"
-#include "tutti/runtime/sim/released.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"
 

@@ -182,7 +182,7 @@ TEST_F(RunCommands, WhatIsReadIsNotWrittenOver) {
 
 TEST_F(RunCommands, FlagsOfSimulatedRunsAreRefusedForRealOnes) {
   for (const std::string flag : {"--noise", "--order", "--model"}) {
-    const std::string value = flag == "--noise" ? "0.3" : flag == "--order" ? "fifo" : "released";
+    const std::string value = flag == "--noise" ? "0.3" : flag == "--order" ? "fifo" : "physical";
     const Ran ran = run(
         {"compare", graph_, "-m", kHere, "--runtime", "local", "--policies", "heft", flag, value});
     EXPECT_EQ(ran.exit_code, 2) << flag;

@@ -1,5 +1,5 @@
-// The sub-commands of `tutti`, one file each. Each adds itself to the parser and, when it was
-// chosen, runs and leaves its exit code.
+// The program tutti, and its sub-commands, one file each. Each adds itself to the parser and, when
+// it was chosen, runs and leaves its exit code.
 
 #ifndef TUTTI_TOOLS_COMMANDS_H_
 #define TUTTI_TOOLS_COMMANDS_H_
@@ -7,6 +7,9 @@
 #include <CLI/CLI.hpp>
 
 namespace tutti {
+
+// Words as of main, the program's name first. The exit code. (tutti.cc)
+int run_tutti(int argc, char** argv);
 
 void add_graph_command(CLI::App& app, int& exit_code);
 void add_machine_command(CLI::App& app, int& exit_code);

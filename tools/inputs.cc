@@ -356,11 +356,13 @@ int CommonOptions::thread_count() const {
 }
 
 void ModelOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--model", model,
-                  "physical: slots, links, memory; released: the simulator published with Doppler")
-      ->check(CLI::IsMember({"physical", "released"}))
-      ->capture_default_str();
+  std::string what = "physical: slots, links, memory";
+  std::vector<std::string> names;
+  for (const SimModel known : sim_models()) {
+    names.push_back(known.name());
+    if (known.other() != nullptr) what += "; " + known.name() + ": " + known.other()->what;
+  }
+  command.add_option("--model", model, what)->check(CLI::IsMember(names))->capture_default_str();
   order_flag_ = command
                     .add_option("--order", order,
                                 "Who goes first among ready ops on a device (physical model)")
@@ -370,19 +372,20 @@ void ModelOptions::add_to(CLI::App& command) {
 }
 
 Result<void> ModelOptions::check(const ProblemInputs& inputs) const {
-  if (model != "released") return {};
+  if (sim_model() == SimModel::physical) return {};
   if (order_flag_->count() > 0) {
-    return invalid_input("--order is for the physical model; the released one has its own order");
+    return invalid_input(fmt::format(
+        "--order is for the physical model; the {} one has its own order; leave it out", model));
   }
   if (inputs.noise.value_or(0) > 0) {
-    return invalid_input(
-        "--noise is for the physical model; the released one takes mean durations; leave it out");
+    return invalid_input(fmt::format(
+        "--noise is for the physical model; the {} one takes mean durations; leave it out", model));
   }
   return {};
 }
 
 SimModel ModelOptions::sim_model() const {
-  return model == "released" ? SimModel::released : SimModel::physical;
+  return *find_sim_model(model);  // add_to lets nothing else through
 }
 
 ReadyOrder ModelOptions::ready_order() const {

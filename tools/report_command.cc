@@ -130,7 +130,10 @@ std::optional<Duration> single_device(const Problem& problem,
                                       const std::vector<ReportedRun>& runs) {
   SimModel model = SimModel::physical;
   for (const ReportedRun& run : runs) {
-    if (run.trace.runtime == "sim/released") model = SimModel::released;
+    if (!is_released(run.trace)) continue;
+    const std::optional<SimModel> known = find_sim_model("released");
+    if (!known) return std::nullopt;  // tutti-study knows it
+    model = *known;
   }
   return single_device_makespan(problem, model, ReadyOrder::priority, /*seed=*/1, /*runs=*/1);
 }

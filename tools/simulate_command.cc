@@ -37,22 +37,25 @@ Result<Simulated> simulate(const SimulateArguments& arguments, const Problem& pr
   SimRuntime runtime(arguments.model.sim_model(), {.order = arguments.model.ready_order(),
                                                    .seed = arguments.common.seed,
                                                    .sample = problem.costs.has_noise()});
-  TraceRules rules{.released = arguments.model.sim_model() == SimModel::released, .limit = 1};
+  const auto faults_of = [&](const Trace& trace, const Plan* plan) {
+    TraceRules rules = rules_for(trace, plan);
+    rules.limit = 1;
+    return check_trace(problem, trace, rules);
+  };
   if (arguments.source.online) {
     const Result<const PolicyEntry*> entry = arguments.source.online_policy();
     if (!entry) return entry.error();
     Policy policy = (*entry)->make_policy(problem, arguments.common.seed);
     Result<Trace> trace = runtime.run_online(problem, policy);
     if (!trace) return trace.error();
-    faults = check_trace(problem, *trace, rules);
+    faults = faults_of(*trace, nullptr);
     return Simulated{std::move(*trace), (*entry)->name + " (online)"};
   }
   const Result<Plan> plan = arguments.source.get(problem, arguments.model, arguments.common);
   if (!plan) return plan.error();
   Result<Trace> trace = runtime.run(problem, *plan);
   if (!trace) return trace.error();
-  rules.plan = &*plan;
-  faults = check_trace(problem, *trace, rules);
+  faults = faults_of(*trace, &*plan);
   return Simulated{std::move(*trace), plan->provenance.policy};
 }
 
@@ -73,7 +76,7 @@ void print_json(const Problem& problem, const Simulated& run, const Bounds& boun
 void print_text(const Problem& problem, const Simulated& run, const Bounds& bounds,
                 const TraceStats& stats, std::optional<Duration> single) {
   fmt::print("{}\n", answer_line(run.who, stats.makespan, bounds, single));
-  if (run.trace.runtime == "sim/released") {
+  if (is_released(run.trace)) {
     fmt::print("simulated ({}): this model does not record its transfers\n", run.trace.runtime);
   } else {
     fmt::print("simulated ({}), transfers: {}, moved: {}\n", run.trace.runtime,

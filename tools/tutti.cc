@@ -1,4 +1,4 @@
-// tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
+// The program tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -9,7 +9,9 @@
 #include "tools/parse_errors.h"
 #include "tools/search_options.h"
 
-int main(int argc, char** argv) {
+namespace tutti {
+
+int run_tutti(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
       "tutti decides which op of a dataflow graph runs when and on which device, simulates "
@@ -23,38 +25,38 @@ int main(int argc, char** argv) {
       "  tutti compare graph.json --machine p100-4\n"
       "Exit codes: 0 done, 2 bad input, 3 infeasible problem, 130 interrupted, 1 anything else.");
   int exit_code = 0;
-  tutti::add_graph_command(app, exit_code);
-  tutti::add_machine_command(app, exit_code);
-  tutti::add_telemetry_command(app, exit_code);
-  tutti::add_costs_command(app, exit_code);
-  tutti::add_policies_command(app, exit_code);
-  tutti::add_plan_command(app, exit_code);
-  tutti::add_simulate_command(app, exit_code);
-  tutti::add_run_command(app, exit_code);
-  tutti::add_compare_command(app, exit_code);
-  tutti::add_cluster_command(app, exit_code);
-  tutti::add_check_command(app, exit_code);
-  tutti::add_exact_command(app, exit_code);
-  tutti::add_explain_command(app, exit_code);
-  tutti::add_diff_command(app, exit_code);
-  tutti::add_what_if_command(app, exit_code);
-  tutti::add_export_command(app, exit_code);
-  tutti::add_report_command(app, exit_code);
-  tutti::add_calibrate_command(app, exit_code);
-  tutti::add_validate_command(app, exit_code);
-  tutti::add_train_command(app, exit_code);
-  tutti::add_serve_command(app, exit_code);
-  tutti::add_submit_command(app, exit_code);
-  tutti::add_status_command(app, exit_code);
-  tutti::add_cancel_command(app, exit_code);
-  tutti::add_drain_command(app, exit_code);
-  tutti::add_journal_command(app, exit_code);
-  tutti::add_completion_command(app, exit_code);
+  add_graph_command(app, exit_code);
+  add_machine_command(app, exit_code);
+  add_telemetry_command(app, exit_code);
+  add_costs_command(app, exit_code);
+  add_policies_command(app, exit_code);
+  add_plan_command(app, exit_code);
+  add_simulate_command(app, exit_code);
+  add_run_command(app, exit_code);
+  add_compare_command(app, exit_code);
+  add_cluster_command(app, exit_code);
+  add_check_command(app, exit_code);
+  add_exact_command(app, exit_code);
+  add_explain_command(app, exit_code);
+  add_diff_command(app, exit_code);
+  add_what_if_command(app, exit_code);
+  add_export_command(app, exit_code);
+  add_report_command(app, exit_code);
+  add_calibrate_command(app, exit_code);
+  add_validate_command(app, exit_code);
+  add_train_command(app, exit_code);
+  add_serve_command(app, exit_code);
+  add_submit_command(app, exit_code);
+  add_status_command(app, exit_code);
+  add_cancel_command(app, exit_code);
+  add_drain_command(app, exit_code);
+  add_journal_command(app, exit_code);
+  add_completion_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    const std::string text = tutti::parse_error_text(app, error, tutti::words_of(argc, argv));
+    const std::string text = parse_error_text(app, error, words_of(argc, argv));
     std::fprintf(stderr, "tutti: %s\n", text.c_str());
     return 2;
   } catch (const std::exception& error) {  // memory, or a standard output that takes no more
@@ -66,5 +68,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tutti: standard output could not be written\n");
     return 1;
   }
-  return tutti::with_interrupt(exit_code);
+  return with_interrupt(exit_code);
 }
+
+}  // namespace tutti

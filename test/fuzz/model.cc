@@ -1,10 +1,10 @@
+#include "studies/doppler/published/network.h"
+#include "studies/doppler/rivals/gdp_network.h"
+#include "studies/doppler/rivals/placeto_network.h"
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "tutti/base/tensor_file.h"
-#include "tutti/policy/doppler/published/network.h"
 #include "tutti/policy/doppler/residual_network.h"
-#include "tutti/policy/doppler/rivals/gdp_network.h"
-#include "tutti/policy/doppler/rivals/placeto_network.h"
 
 namespace tutti::fuzz {
 

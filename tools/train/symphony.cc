@@ -14,8 +14,8 @@
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
 #include "tutti/machine/preset.h"
+#include "tutti/train/symphony.h"
 #include "tutti/train/symphony_configuration.h"
-#include "tutti/train/symphony_run.h"
 
 namespace tutti {
 namespace {
@@ -130,7 +130,8 @@ class Progress {
   double shown_ = 0;
 };
 
-void tell_the_end(const SymphonyEnd& end, int64_t total) {
+void tell_the_end(const RunEnd& end) {
+  const int64_t total = end.total_episodes;
   const std::string how = !end.done          ? "stopped"
                           : end.updates == 0 ? "nothing was left to learn"
                                              : "done";
@@ -226,7 +227,7 @@ Result<void> train(const SymphonyArguments& arguments) {
   };
   const auto end = train_symphony(start, path, made->settings, study.world, run);
   if (!end) return end.error();
-  tell_the_end(*end, made->settings.episodes);
+  tell_the_end(*end);
   return {};
 }
 

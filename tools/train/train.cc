@@ -1,5 +1,5 @@
-// tutti-train: what `tutti train` starts. Learns to place and order ops, and to schedule jobs that
-// arrive, in simulation.
+// What tutti-train does, and tutti-study train. Learns to place and order ops, and to schedule jobs
+// that arrive, in simulation.
 
 #include <fmt/format.h>
 
@@ -14,10 +14,11 @@
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
 #include "tools/train/real.h"
+#include "tools/train/run_train.h"
 #include "tools/train/symphony.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/train/configuration.h"
-#include "tutti/train/run.h"
+#include "tutti/train/doppler.h"
 #include "tutti/train/symphony_configuration.h"
 
 namespace tutti {
@@ -266,10 +267,11 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
 
 // What configurations say where flags do not.
 std::string usual_figures() {
-  const std::pair<const char*, ConfigurationRequest> rows[] = {
-      {"default, graphs given", {}},
-      {"default, problems drawn", {.drawn = true}},
-      {"as-published and those below it", {.name = "as-published"}}};
+  std::vector<std::pair<std::string, ConfigurationRequest>> rows = {
+      {"default, graphs given", {}}, {"default, problems drawn", {.drawn = true}}};
+  for (const NamedConfiguration& one : configurations()) {
+    if (!one.figures.empty()) rows.push_back({one.figures, {.name = one.name}});
+  }
   std::string text;
   for (const auto& [what, request] : rows) {
     const Result<Configuration> made = configuration(request);
@@ -427,9 +429,8 @@ void add_list(CLI::App& app) {
 }
 
 }  // namespace
-}  // namespace tutti
 
-int main(int argc, char** argv) {
+int run_train(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
       "Learns to place and order ops (doppler), or who runs next and where while jobs arrive "
@@ -440,19 +441,21 @@ int main(int argc, char** argv) {
       "What each can be told: tutti train doppler --help");
   app.require_subcommand(1);
   int exit_code = 0;
-  tutti::add_doppler(app, exit_code);
-  tutti::add_symphony(app, exit_code);
-  tutti::add_list(app);
+  add_doppler(app, exit_code);
+  add_symphony(app, exit_code);
+  add_list(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help
-    const std::string text = tutti::parse_error_text(app, error, tutti::words_of(argc, argv));
+    const std::string text = parse_error_text(app, error, words_of(argc, argv));
     std::fprintf(stderr, "tutti: %s\n", text.c_str());
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tutti: %s\n", error.what());
     return 1;
   }
-  return tutti::with_interrupt(exit_code);
+  return with_interrupt(exit_code);
 }
+
+}  // namespace tutti

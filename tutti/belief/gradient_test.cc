@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string>
 
-#include "tutti/belief/mcmc.h"
 #include "tutti/belief/relation.h"
 #include "tutti/belief/testing.h"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "tutti/belief/draws.h"
-#include "tutti/belief/mcmc.h"
 #include "tutti/belief/relation.h"
 #include "tutti/belief/testing.h"
 
@@ -20,42 +19,16 @@ TEST(Sampling, WeightedMeansAreTheExactOnesUnderEvidence) {
   }
 }
 
-// A normal root with mean 0.5 and deviation 0.2, seen through normal noise of 0.1 as 0.7: the
-// posterior is known in closed form.
-struct Seen {
-  Network network{};
-  VariableId root, seen;
-  Given given{};
-  Seen() {
-    const ConstantId noise = network.add(Constant{"noise", Constant::Range::positive, 0.1});
-    root = network.add(Variable{"root"});
-    seen = network.add(Variable{"seen", {root}, {noise}, mean_of()});
-    given = {.constants = network.start(),
-             .roots = {{root, {.center = 0.5, .scale = 0.2}}},
-             .evidence = {{seen, 0.7}}};
-  }
-  static constexpr double kMean = (0.5 / 0.04 + 0.7 / 0.01) / (1 / 0.04 + 1 / 0.01);
-  static constexpr double kSpread = 0.08944271909999159;  // 1 / sqrt(1 / 0.04 + 1 / 0.01)
-};
-
 TEST(Sampling, ANormalPosteriorIsTheOneOfTheTextbook) {
-  const Seen example;
+  const testing::SeenNormal example;
   const Samples samples = draw_samples(example.network, example.given, {.samples = 200000});
-  EXPECT_NEAR(samples.mean(example.root), Seen::kMean, 0.002);
-  EXPECT_NEAR(samples.spread(example.root), Seen::kSpread, 0.002);
+  EXPECT_NEAR(samples.mean(example.root), testing::SeenNormal::kMean, 0.002);
+  EXPECT_NEAR(samples.spread(example.root), testing::SeenNormal::kSpread, 0.002);
   EXPECT_LT(samples.effective(), 150000);
 }
 
-TEST(Mcmc, AgreesWithTheTextbookToo) {
-  const Seen example;
-  const Samples samples =
-      run_chains(example.network, example.given, {.chains = 64, .sweeps = 4000});
-  EXPECT_NEAR(samples.mean(example.root), Seen::kMean, 0.003);
-  EXPECT_NEAR(samples.spread(example.root), Seen::kSpread, 0.003);
-}
-
 TEST(Sampling, GivesTheSameBytesWithAnyNumberOfThreads) {
-  const Seen example;
+  const testing::SeenNormal example;
   const Samples one = draw_samples(example.network, example.given, {.samples = 777});
   const Samples four = draw_samples(example.network, example.given, {.samples = 777, .threads = 4});
   EXPECT_EQ(one.weights, four.weights);
@@ -99,7 +72,7 @@ TEST(Sampling, RootsStayInTheirCentralNinetyFivePercent) {
 }
 
 TEST(Sampling, EvidenceThatNothingExplainsLeavesEqualWeights) {
-  Seen example;
+  testing::SeenNormal example;
   example.given.evidence[0].value = 1e200;
   const Samples samples = draw_samples(example.network, example.given, {.samples = 64});
   EXPECT_DOUBLE_EQ(samples.effective(), 64);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tutti/belief/gradient.h"
+#include "tutti/belief/relation.h"
 #include "tutti/belief/sampling.h"
 
 namespace tutti::testing {
@@ -235,6 +236,24 @@ inline Question question_on(bool is_diamond, Seen seen, uint64_t seed) {
                                                                                    : "a leaf seen"),
       std::move(made), std::move(evidence)};
 }
+
+// A normal root with mean 0.5 and deviation 0.2, seen through normal noise of 0.1 as 0.7: the
+// posterior is known in closed form.
+struct SeenNormal {
+  Network network{};
+  VariableId root, seen;
+  Given given{};
+  SeenNormal() {
+    const ConstantId noise = network.add(Constant{"noise", Constant::Range::positive, 0.1});
+    root = network.add(Variable{"root"});
+    seen = network.add(Variable{"seen", {root}, {noise}, mean_of()});
+    given = {.constants = network.start(),
+             .roots = {{root, {.center = 0.5, .scale = 0.2}}},
+             .evidence = {{seen, 0.7}}};
+  }
+  static constexpr double kMean = (0.5 / 0.04 + 0.7 / 0.01) / (1 / 0.04 + 1 / 0.01);
+  static constexpr double kSpread = 0.08944271909999159;  // 1 / sqrt(1 / 0.04 + 1 / 0.01)
+};
 
 }  // namespace tutti::testing
 

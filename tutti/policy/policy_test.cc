@@ -120,19 +120,6 @@ TEST(CriticalPath, BreaksTiesWithTheSeed) {
   EXPECT_NE(first.placement, second.placement);
 }
 
-TEST(CriticalPathReleased, IgnoresTheLongestWay) {
-  // Published defect 1: with one op of the highest b-level the oldest ready op is taken, whatever
-  // its own. "long" is younger than "short" by id.
-  const World world(graph_from(R"("ops":[
-      {"name":"short","kind":"k","run_time_ns":1},
-      {"name":"long","kind":"k","run_time_ns":100}])"),
-                    "uniform-1");
-  const Plan released = must(plan_with("critical_path_released", *world.problem));
-  EXPECT_LT(released.priority[0], released.priority[1]);
-  const Plan correct = must(plan_with("critical_path", *world.problem));
-  EXPECT_LT(correct.priority[1], correct.priority[0]);
-}
-
 TEST(Random, SpreadsOpsOverAllDevices) {
   const World world(must(make_layered({.ops = 400, .width = 20})), "uniform-4");
   const Plan plan = must(plan_with("random", *world.problem));

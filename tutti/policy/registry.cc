@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tutti/base/check.h"
 #include "tutti/base/suggest.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
@@ -10,7 +11,6 @@
 #include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/heuristic/cpop.h"
 #include "tutti/policy/heuristic/critical_path.h"
-#include "tutti/policy/heuristic/critical_path_released.h"
 #include "tutti/policy/heuristic/enumerative.h"
 #include "tutti/policy/heuristic/etf.h"
 #include "tutti/policy/heuristic/expert.h"
@@ -43,10 +43,8 @@ PolicyEntry step_by_step(std::string name, std::string what, std::string source,
           .make_policy = make_policy};
 }
 
-}  // namespace
-
-const std::vector<PolicyEntry>& policy_registry() {
-  static const std::vector<PolicyEntry> kEntries = {
+std::vector<PolicyEntry>& entries_of_registry() {
+  static std::vector<PolicyEntry> entries = {
       {.name = "single_device",
        .what = "everything on the best single device: the do-nothing baseline",
        .source = "",
@@ -56,12 +54,6 @@ const std::vector<PolicyEntry>& policy_registry() {
       step_by_step("critical_path",
                    "longest way to the end first, on the device that starts it first",
                    "Yao et al. 2025 (Doppler), both defects mended", critical_path_policy),
-      {.name = "critical_path_released",
-       .what = "critical path with the defects it was published with, for comparison only",
-       .source = "Yao et al. 2025 (Doppler), as released",
-       .seeded = true,
-       .for_comparison = true,
-       .make_planner = make<CriticalPathReleased>},
       {.name = "heft",
        .what = "highest upward rank first, on the device that finishes it first, with insertion",
        .source = "Topcuoglu, Hariri, Wu 2002",
@@ -137,7 +129,18 @@ const std::vector<PolicyEntry>& policy_registry() {
                  std::make_shared<const DopplerModel>(general_model()));
            }},
   };
-  return kEntries;
+  return entries;
+}
+
+}  // namespace
+
+const std::vector<PolicyEntry>& policy_registry() {
+  return entries_of_registry();
+}
+
+void add_policy(PolicyEntry entry) {
+  for (const PolicyEntry& known : policy_registry()) TUTTI_CHECK(known.name != entry.name);
+  entries_of_registry().push_back(std::move(entry));
 }
 
 std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>& model) {

@@ -33,6 +33,8 @@ struct PolicyEntry {
 };
 
 const std::vector<PolicyEntry>& policy_registry();
+// For programs with policies of their own: in main, before anything else. A new name.
+void add_policy(PolicyEntry entry);
 
 // The same with another model behind `doppler`; null: the one that comes with tutti.
 std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>& model);

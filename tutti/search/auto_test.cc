@@ -64,13 +64,6 @@ TEST(Auto, GivesTheSamePlanWithAnyNumberOfThreads) {
   EXPECT_EQ(plan_to_json(one.plan, *world.problem), plan_to_json(four.plan, *world.problem));
 }
 
-TEST(Auto, LeavesOutPoliciesThatExistForComparisonOnly) {
-  const World world(must(make_layered({.ops = 20, .width = 4})), "uniform-2");
-  for (const Tried& tried : must(plan_of(world)).tried) {
-    EXPECT_NE(tried.policy, "critical_path_released");
-  }
-}
-
 TEST(Auto, AsksWhatBringsMostForItsTimeFirst) {
   std::vector<std::string> order;
   for (const PolicyEntry& entry : policies_to_ask()) order.push_back(entry.name);

@@ -25,7 +25,7 @@ bool explains(const Problem& problem, const Presence& presence, OpId op, OpId be
 }
 
 TEST(CriticalPath, EveryOpStartsWhenWhatDecidedItIsFelt) {
-  for (const SimModel model : {SimModel::physical, SimModel::released}) {
+  for (const SimModel model : sim_models()) {
     for (uint64_t seed = 0; seed < 300; ++seed) {
       Rng rng(seed);
       const World world = random_world({.limits = false, .noise = true}, rng);
@@ -55,7 +55,7 @@ TEST(CriticalPath, GoesToTheValueThatArrivedLastNotToTheProducerThatEndedLast) {
       "device":[{"name":"d0","kind":"d"},{"name":"d1","kind":"d"}],
       "link":[{"name":"l","between":["d0","d1"],"latency_ns":0,"bandwidth_bytes_per_s":1e9}]})"));
   const Plan plan{.placement = {DeviceId{0}, DeviceId{1}, DeviceId{1}}, .priority = {0, 0, 0}};
-  for (const SimModel model : {SimModel::physical, SimModel::released}) {
+  for (const SimModel model : sim_models()) {
     Judge judge(*world.problem, model);
     EXPECT_EQ(must(judge.makespan(plan, 1)), Duration(111));
     std::vector<OpId> path;

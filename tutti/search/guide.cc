@@ -34,9 +34,8 @@ bool has_time_to_draw(const Problem& problem, const Progress& progress, double p
 
 Guide::Guide(const Problem& problem, const DopplerModel& model)
     : problem_(problem),
-      features_(problem_features(problem)),
-      facts_(problem),
-      actor_(model.actor(problem, features_, facts_)) {}
+      features_(model.features(problem)),
+      actor_(model.actor(problem, *features_)) {}
 
 std::optional<Plan> Guide::draw_plan(Rng rng, const Stop& stop) {
   return actor_->act({.mode = Acting::Mode::sample, .stop = stop}, rng);

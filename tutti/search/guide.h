@@ -48,8 +48,7 @@ class Guide {
 
  private:
   const Problem& problem_;
-  ProblemFeatures features_;
-  SceneFacts facts_;
+  std::unique_ptr<const NetFeatures> features_;
   std::unique_ptr<Actor> actor_;
   std::vector<float> odds_;    // ops x devices: the policy's probabilities
   std::vector<double> doubt_;  // by op: the sum so far of one minus the odds of its place

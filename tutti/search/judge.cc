@@ -4,8 +4,8 @@ namespace tutti {
 
 Judge::Judge(const Problem& problem, SimModel model, ReadyOrder order)
     : problem_(problem), order_(order) {
-  if (model == SimModel::released) {
-    released_.emplace(problem);
+  if (model.other() != nullptr) {
+    other_ = model.other()->make(problem);
   } else {
     physical_.emplace(problem);
   }
@@ -14,7 +14,7 @@ Judge::Judge(const Problem& problem, SimModel model, ReadyOrder order)
 Result<Duration> Judge::makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond,
                                  const Stop& stop) {
   if (stop.now()) return kNever;
-  if (released_) return released_->evaluate(plan.placement, give_up_beyond);
+  if (other_) return other_->evaluate(plan, give_up_beyond);
   return physical_->run(plan, {.order = order_,
                                .seed = seed,
                                .sample = problem_.costs.has_noise(),

@@ -4,12 +4,12 @@
 #define TUTTI_SEARCH_JUDGE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 #include "tutti/runtime/sim/physical.h"
-#include "tutti/runtime/sim/released.h"
 #include "tutti/runtime/sim/sim.h"
 
 namespace tutti {
@@ -31,19 +31,17 @@ class Judge {
   bool depends_on_priority() const;
 
   // When an op ran in the last simulation; of no meaning after one that was given up.
-  Duration start(OpId op) const { return released_ ? released_->start(op) : physical_->start(op); }
-  Duration finish(OpId op) const {
-    return released_ ? released_->finish(op) : physical_->finish(op);
-  }
+  Duration start(OpId op) const { return other_ ? other_->start(op) : physical_->start(op); }
+  Duration finish(OpId op) const { return other_ ? other_->finish(op) : physical_->finish(op); }
   // What it waited for last, as PhysicalSimulator says.
   OpId decided_by(OpId op) const {
-    return released_ ? released_->decided_by(op) : physical_->decided_by(op);
+    return other_ ? other_->decided_by(op) : physical_->decided_by(op);
   }
 
  private:
   const Problem& problem_;
   ReadyOrder order_;
-  std::optional<ReleasedSimulator> released_;
+  std::unique_ptr<PlanSimulator> other_;  // one of the two
   std::optional<PhysicalSimulator> physical_;
 };
 

@@ -8,6 +8,7 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/planner.h"
+#include "tutti/policy/doppler/residual_network.h"
 #include "tutti/search/judge.h"
 
 namespace tutti {

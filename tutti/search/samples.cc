@@ -28,8 +28,7 @@ void PolicySamples::improve(Walk& walk, Evaluator& evaluator, const Leg& leg,
 
 Candidate best_of_samples(const DopplerModel& model, const Problem& problem,
                           const SearchModel& judging, int samples, Rng rng, int threads) {
-  const ProblemFeatures features = problem_features(problem);
-  const SceneFacts facts(problem);
+  const auto features = model.features(problem);
   struct Worker {
     std::unique_ptr<Actor> actor;
     Evaluator evaluator;
@@ -39,7 +38,7 @@ Candidate best_of_samples(const DopplerModel& model, const Problem& problem,
   parallel_for(samples + 1, threads, [&](int index, int thread) {
     auto& worker = workers[static_cast<size_t>(thread)];
     if (!worker) {
-      worker.emplace(Worker{model.actor(problem, features, facts), Evaluator(problem, judging)});
+      worker.emplace(Worker{model.actor(problem, *features), Evaluator(problem, judging)});
     }
     const auto at = static_cast<size_t>(index);
     std::optional<Plan> plan;

@@ -62,8 +62,7 @@ StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t s
           .constraints_fingerprint = problem.constraints_fingerprint(),
           .seed = seed,
           .evaluations = budget.evaluations.value_or(0),
-          .aim = fmt::format("{} {} scenarios={} first={} tail={}x{}",
-                             model.model == SimModel::released ? "released" : "physical",
+          .aim = fmt::format("{} {} scenarios={} first={} tail={}x{}", model.model.name(),
                              static_cast<int>(model.order), scenarios.count, scenarios.seed,
                              scenarios.tail_weight, scenarios.tail_share)};
 }

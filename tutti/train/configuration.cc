@@ -4,38 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "tutti/policy/doppler/published/network.h"
+#include "tutti/base/check.h"
+#include "tutti/policy/doppler/model.h"
 #include "tutti/policy/doppler/residual_network.h"
-#include "tutti/policy/doppler/rivals/gdp_network.h"
-#include "tutti/policy/doppler/rivals/placeto_network.h"
 
 namespace tutti {
 namespace {
 
 using Kind = StageSettings::Kind;
-
-struct Described {
-  const char* name;
-  const char* what;
-};
-constexpr Described kConfigurations[] = {
-    {"default",
-     "the residual network: self-labels on given graphs, policy gradient on drawn problems"},
-    {"one-pass", "the same, with a PLACE whose answers can be had at once"},
-    {"no-device-columns", "the same, without speeds, links and memory among the features"},
-    {"published-view",
-     "nor does the rule it begins with know run times and contention, but only when an op could "
-     "start, as the published features do"},
-    {"as-published", "Doppler as its authors describe and release it: networks, stages, figures"},
-    {"select-only", "as-published, but the device is the one where the op starts first"},
-    {"place-only", "as-published, but the order is by b-level"},
-    {"joint", "as-published, but op and device are chosen at once"},
-    {"every-step", "as-published with messages at every step, 32 wide"},
-    {"narrow", "as-published with messages once, 32 wide: to compare every-step with"},
-    {"placeto", "the learned rival Placeto, with the stages of as-published"},
-    {"gdp", "the learned rival GDP, with the stages of as-published"},
-};
 
 // Pieces of work that an update is divided into.
 constexpr int kSideBySide = 4;
@@ -67,19 +45,41 @@ void add_default_stages(const ConfigurationRequest& request, TrainSettings& sett
                              .search_walks = kSideBySide});
 }
 
-// The figures of the released configuration: paper notes, section 8.
-void add_published_stages(const ConfigurationRequest& request, TrainSettings& settings) {
-  settings.episodes_per_problem = 1;
-  settings.stages.push_back({.kind = Kind::imitate,
-                             .episodes = request.imitation.value_or(2000),
-                             .learning_rate = {1e-3, 1e-3},
-                             .entropy_weight = {1e-3, 1e-3},
-                             .randomness = Ramp{1, 0}});
-  settings.stages.push_back({.episodes = request.episodes.value_or(2000),
-                             .learning_rate = {1e-4, 1e-4},
-                             .randomness = Ramp{0.2, 0},
-                             .baseline = StageSettings::Baseline::past,
-                             .discount = 0.99});
+// The residual network, changed by `change`, with the stages above.
+template <class Change>
+auto residual_with(Change change) {
+  return [change](const ConfigurationRequest& request, Configuration& made) {
+    ResidualShape shape{.estimate = request.model == SimModel::physical
+                                        ? Estimate::with_contention
+                                        : Estimate::without_contention};
+    shape.marks = request.drawn ? 0 : kMarks;
+    change(shape);
+    made.network = ResidualNetwork::fresh(shape, request.seed);
+    add_default_stages(request, made.settings);
+  };
+}
+
+std::vector<NamedConfiguration>& all_configurations() {
+  static std::vector<NamedConfiguration> all = {
+      {.name = "default",
+       .what =
+           "the residual network: self-labels on given graphs, policy gradient on drawn problems",
+       .fill = residual_with([](ResidualShape&) {})},
+      {.name = "one-pass",
+       .what = "the same, with a PLACE whose answers can be had at once",
+       .fill = residual_with([](ResidualShape& shape) { shape.one_pass = true; })},
+      {.name = "no-device-columns",
+       .what = "the same, without speeds, links and memory among the features",
+       .fill = residual_with([](ResidualShape& shape) { shape.device_columns = false; })},
+      {.name = "published-view",
+       .what = "nor does the rule it begins with know run times and contention, but only when an "
+               "op could start, as the published features do",
+       .fill = residual_with([](ResidualShape& shape) {
+         shape.device_columns = false;
+         shape.estimate = Estimate::start_alone;
+       })},
+  };
+  return all;
 }
 
 std::string told(const TensorFile& file, const std::string& key) {
@@ -104,71 +104,59 @@ Result<void> check_stage(const StageSettings& stage, int samples, bool drawn) {
 
 }  // namespace
 
+const std::vector<NamedConfiguration>& configurations() {
+  return all_configurations();
+}
+
+void add_configuration(NamedConfiguration configuration) {
+  for (const NamedConfiguration& known : configurations()) {
+    TUTTI_CHECK(known.name != configuration.name);
+  }
+  all_configurations().push_back(std::move(configuration));
+}
+
 std::vector<std::string> configuration_names() {
   std::vector<std::string> names;
-  for (const Described& one : kConfigurations) names.emplace_back(one.name);
+  for (const NamedConfiguration& one : configurations()) names.push_back(one.name);
   return names;
 }
 
 std::vector<std::pair<std::string, std::string>> configurations_described() {
   std::vector<std::pair<std::string, std::string>> all;
-  for (const Described& one : kConfigurations) all.emplace_back(one.name, one.what);
+  for (const NamedConfiguration& one : configurations()) all.emplace_back(one.name, one.what);
   return all;
 }
 
 std::string configuration_help() {
   std::string text;
-  for (const auto& [name, what] : configurations_described()) {
-    text += fmt::format("  {:<18} {}\n", name, what);
+  for (const NamedConfiguration& one : configurations()) {
+    text += fmt::format("  {:<18} {}\n", one.name, one.what);
   }
   return text;
 }
 
 Result<Configuration> configuration(const ConfigurationRequest& request) {
-  Configuration made;
-  made.settings.model = request.model;
-  made.settings.seed = request.seed;
-  ResidualShape residual{.estimate = request.model == SimModel::released
-                                         ? Estimate::without_contention
-                                         : Estimate::with_contention};
-  PublishedShape published;
-  const std::string& name = request.name;
-  residual.marks = request.drawn ? 0 : kMarks;
-  residual.one_pass = name == "one-pass";
-  residual.device_columns = name != "no-device-columns" && name != "published-view";
-  if (name == "published-view") residual.estimate = Estimate::start_alone;
-  if (name == "select-only") published.learned = PublishedShape::Learned::select;
-  if (name == "place-only") published.learned = PublishedShape::Learned::place;
-  if (name == "joint") published.learned = PublishedShape::Learned::joint;
-  published.every_step = name == "every-step";
-  if (name == "every-step" || name == "narrow") published.width = 32;  // wider: seconds an episode
-  if (name == "default" || name == "one-pass" || name == "no-device-columns" ||
-      name == "published-view") {
-    made.network = ResidualNetwork::fresh(residual, request.seed);
-    add_default_stages(request, made.settings);
+  for (const NamedConfiguration& one : configurations()) {
+    if (one.name != request.name) continue;
+    Configuration made;
+    made.settings.model = request.model;
+    made.settings.seed = request.seed;
+    one.fill(request, made);
     return made;
   }
-  for (const std::string& known : configuration_names()) {
-    if (known != name) continue;
-    if (name == "placeto") {
-      made.network = PlacetoNetwork::fresh({}, request.seed);
-    } else if (name == "gdp") {
-      made.network = GdpNetwork::fresh({}, request.seed);
-    } else {
-      made.network = PublishedNetwork::fresh(published, request.seed);
-    }
-    add_published_stages(request, made.settings);
-    return made;
-  }
-  return invalid_input(fmt::format("there is no configuration '{}'; there are {}", name,
+  return invalid_input(fmt::format("there is no configuration '{}'; there are {}", request.name,
                                    fmt::join(configuration_names(), ", ")));
 }
 
 Result<void> check_network(const TensorFile& file, const std::string& path,
                            const Configuration& configuration, const std::string& name) {
   // What configurations differ in, as the files tell it.
-  for (const char* key :
-       {"network", "one_pass", "device_columns", "start_alone", "learned", "every_step"}) {
+  std::vector<std::string> keys = {"network"};
+  for (const NetFamily& family : net_families()) {
+    if (family.name != network_named_in(configuration.network)) continue;
+    keys.insert(keys.end(), family.variants.begin(), family.variants.end());
+  }
+  for (const std::string& key : keys) {
     const std::string given = told(file, key);
     const std::string wanted = told(configuration.network, key);
     if (given == wanted) continue;

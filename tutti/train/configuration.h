@@ -4,6 +4,7 @@
 #ifndef TUTTI_TRAIN_CONFIGURATION_H_
 #define TUTTI_TRAIN_CONFIGURATION_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,19 @@ struct ConfigurationRequest {
   std::optional<int64_t> imitation{};
   std::optional<int64_t> episodes{};
 };
+
+// A way of training. What the request says of model and seed is in the settings already; `fill`
+// adds the network and the stages.
+struct NamedConfiguration {
+  std::string name;
+  std::string what;       // for people who choose
+  std::string figures{};  // if not empty: how its usual figures are headed in the help text
+  std::function<void(const ConfigurationRequest& request, Configuration& made)> fill;
+};
+
+const std::vector<NamedConfiguration>& configurations();
+// For programs with configurations of their own: in main, before anything else. A new name.
+void add_configuration(NamedConfiguration configuration);
 
 std::vector<std::string> configuration_names();
 // The same, each with what it is in a line.

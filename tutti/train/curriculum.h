@@ -1,6 +1,6 @@
 // The problems that a general policy is trained on: graphs of the training families on drawn
-// machines, with communication ratios between those of the tests. docs/protocol.md says what is
-// held apart from them.
+// machines, with communication ratios between those of the tests. studies/doppler/protocol.md says
+// what is held apart from them.
 
 #ifndef TUTTI_TRAIN_CURRICULUM_H_
 #define TUTTI_TRAIN_CURRICULUM_H_

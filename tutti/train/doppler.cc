@@ -40,6 +40,7 @@ struct Memory {
   Candidate label{};
   Past past{};
   std::unique_ptr<Plan> teacher_plan{};
+  std::shared_ptr<const NetFeatures> features{};  // none before the first update
 };
 
 int64_t episodes_per_update(const TrainSettings& settings, size_t worlds) {
@@ -163,7 +164,7 @@ class DopplerTrainer : public Trainer {
     const auto [stage, share] = where();
     const StageSettings& how = settings_.stages[static_cast<size_t>(stage)];
     const DopplerModel model = current();
-    std::vector<Exercise> exercises = prepare(stop);
+    std::vector<Exercise> exercises = prepare(model, stop);
     act(model, how, share, stop, exercises);
     if (how.label_weight > 0) find_labels(model, how, share, stop, exercises);
     if (stop.now()) return std::optional<UpdateReport>();
@@ -263,9 +264,9 @@ class DopplerTrainer : public Trainer {
     return judging;
   }
 
-  bool order_matters() const { return settings_.model != SimModel::released; }
+  bool order_matters() const { return settings_.model.follows_priorities(); }
 
-  std::vector<Exercise> prepare(const Stop& stop) const {
+  std::vector<Exercise> prepare(const DopplerModel& model, const Stop& stop) {
     const bool drawn = worlds_.empty();
     std::vector<Exercise> exercises(drawn ? static_cast<size_t>(settings_.problems_per_update)
                                           : worlds_.size());
@@ -277,9 +278,13 @@ class DopplerTrainer : public Trainer {
       if (drawn) {
         exercise.drawn = draw_problem(settings_.curriculum, rng.split(0));
         exercise.world = exercise.drawn.get();
+        exercise.features = model.features(exercise.world->problem());
         exercise.judging = judging(kScenarioSeeds + (rng.split(1).next() >> 16));
       } else {
         exercise.world = worlds_[at];
+        auto& features = memories_[at].features;
+        if (features == nullptr) features = model.features(exercise.world->problem());
+        exercise.features = features;
         exercise.judging = judging(scenario_seed(at));
       }
       const auto count = static_cast<size_t>(settings_.episodes_per_problem);
@@ -328,7 +333,7 @@ class DopplerTrainer : public Trainer {
       const size_t at = static_cast<size_t>(index) / parts;
       Exercise& exercise = exercises[at];
       const TrainingProblem& world = *exercise.world;
-      const auto actor = model.actor(world.problem(), world.features(), world.facts());
+      const auto actor = model.actor(world.problem(), *exercise.features);
       const std::unique_ptr<Teacher> teacher = teacher_of(how, at, world.problem());
       Evaluator evaluator(world.problem(), exercise.judging, stop);
       const double randomness = how.randomness ? how.randomness->at(share) : 0;
@@ -389,7 +394,7 @@ class DopplerTrainer : public Trainer {
       Exercise& exercise = exercises[static_cast<size_t>(index)];
       const TrainingProblem& world = *exercise.world;
       if (stop.now() || exercise.label.cost == kNoPlan) return;
-      const auto actor = model.actor(world.problem(), world.features(), world.facts());
+      const auto actor = model.actor(world.problem(), *exercise.features);
       Acting acting{.mode = Acting::Mode::follow,
                     .select_greedily = !order_matters(),
                     .plan = &exercise.label.plan,
@@ -433,9 +438,7 @@ class DopplerTrainer : public Trainer {
       const auto count = static_cast<size_t>(settings_.lessons_per_problem);
       for (size_t l = 0; l < count; ++l) {
         const auto [begin, end] = part(l, count);
-        Lesson lesson{.features = &exercise.world->features(),
-                      .published = &exercise.world->published_features(),
-                      .rivals = &exercise.world->rival_features()};
+        Lesson lesson{.features = exercise.features.get()};
         for (size_t k = begin; k < end; ++k) {
           const bool whole = exercise.episodes[k].op.size() ==
                              static_cast<size_t>(exercise.world->problem().graph.size());

@@ -20,15 +20,9 @@
 #include "tutti/search/islands.h"
 #include "tutti/train/curriculum.h"
 #include "tutti/train/learner.h"
+#include "tutti/train/training.h"
 
 namespace tutti {
-
-// A figure that goes evenly from its first value to its last while a stage lasts.
-struct Ramp {
-  double first = 0;
-  double last = 0;
-  double at(double share) const { return first + (last - first) * share; }
-};
 
 struct StageSettings {
   enum class Kind : uint8_t { imitate, simulate };
@@ -86,34 +80,35 @@ struct UpdateReport {
   std::optional<double> greedy_ratio{};  // of the greedy plan, if it was judged: geometric mean
 };
 
-class Trainer {
+// The line of the log: docs/formats/training-log.md.
+std::string log_line(const UpdateReport& report, double seconds);
+
+class Trainer : public ReportingTraining<UpdateReport> {
  public:
   // `worlds`: the problems to learn, or none to draw them from the curriculum. They must stay.
   // Fails (invalid_input) if the file is of no network that can be trained or of other problems, if
   // it is spoilt, or if a problem has no ops; (infeasible) if neither contention-aware earliest
   // finish nor the network has a plan of a given problem. Who is stopped before that is known, or
   // before the teacher has a plan, is good for its checkpoint only.
+  // Its model is the network whose greedy plans were the best when they were judged, its best ratio
+  // theirs; its checkpoint has parameters, optimiser, progress, labels and that network.
   static Result<std::unique_ptr<Trainer>> make(const TensorFile& start, const std::string& path,
                                                const TrainSettings& settings,
                                                std::vector<const TrainingProblem*> worlds,
                                                const Stop& stop = {});
-  virtual ~Trainer() = default;
-
-  virtual bool done() const = 0;
-  virtual int64_t updates() const = 0;
-  virtual int64_t episodes() const = 0;
-  virtual int64_t total_episodes() const = 0;
-  // Of the model; none before a greedy plan was judged.
-  virtual std::optional<double> best_ratio() const = 0;
-  // None if it was stopped on the way. Fails (failed) if what it learned is no number. In both
-  // cases all is as before the call. Requires that it is not done.
-  virtual Result<std::optional<UpdateReport>> update(const Stop& stop) = 0;
-
-  // The network whose greedy plans were the best when they were judged; the last one before that.
-  virtual TensorFile model() const = 0;
-  // All that going on needs: parameters, optimiser, progress, labels, the best network.
-  virtual TensorFile checkpoint() const = 0;
 };
+
+// Trains in a folder; `start` is the network to begin with, also if the folder has a checkpoint of
+// that run already. Fails as train_in_folder of training.h and Trainer::make do.
+using RunSettings = RunOf<UpdateReport>;
+Result<RunEnd> train_in_folder(const TensorFile& start, const std::string& path,
+                               const TrainSettings& settings,
+                               const std::vector<const TrainingProblem*>& worlds,
+                               const RunSettings& run);
+
+// All that a run depends on, as text: equal texts give equal runs.
+std::string settings_to_text(const TensorFile& start, const TrainSettings& settings,
+                             const std::vector<const TrainingProblem*>& worlds);
 
 }  // namespace tutti
 

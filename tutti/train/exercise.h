@@ -15,6 +15,7 @@ namespace tutti {
 struct Exercise {
   const TrainingProblem* world = nullptr;
   std::unique_ptr<TrainingProblem> drawn{};
+  std::shared_ptr<const NetFeatures> features{};
   SearchModel judging{};
   double reference = kNoPlan;  // what contention-aware earliest finish costs
   std::vector<Episode> episodes{};

@@ -17,19 +17,14 @@
 #include "tutti/base/stop.h"
 #include "tutti/base/tensor_file.h"
 #include "tutti/policy/doppler/episode.h"
-#include "tutti/policy/doppler/features.h"
 #include "tutti/policy/doppler/model.h"
-#include "tutti/policy/doppler/published/features.h"
-#include "tutti/policy/doppler/rivals/rival_features.h"
 
 namespace tutti {
 
 // Episodes of one problem. Each decision of an episode is made more likely in proportion to the
 // episode's weight, or less likely where that is negative.
 struct Lesson {
-  const ProblemFeatures* features = nullptr;     // for the residual network
-  const PublishedFeatures* published = nullptr;  // for the published one
-  const RivalFeatures* rivals = nullptr;         // for Placeto and GDP
+  const NetFeatures* features = nullptr;  // of the learner's network
   std::vector<const Episode*> episodes{};
   std::vector<float> weights{};  // by episode
 };

@@ -8,6 +8,7 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/residual_actor.h"
+#include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti {
 namespace {
@@ -18,16 +19,14 @@ struct Case {
   Machine machine;
   Costs costs;
   Problem problem;
-  ProblemFeatures features;
-  SceneFacts facts;
+  ResidualFeatures features;
 
   explicit Case(const char* preset, const Constraints& constraints = {})
       : graph(must(make_layered({.ops = 60, .width = 8, .seed = 3}))),
         machine(must(make_preset(preset))),
         costs(must(Costs::build(graph, machine))),
         problem(must(Problem::make(graph, machine, costs, constraints))),
-        features(problem_features(problem)),
-        facts(problem) {}
+        features(problem) {}
 };
 
 // All parameters are random, the biases and the last layers' too, which begin as zeros.
@@ -52,7 +51,7 @@ Constraints some_pins() {
 // The log-likelihoods that inference notes in drawn episodes, and those that training finds.
 void expect_same(const Case& world, const TensorFile& file) {
   const auto network = must(ResidualNetwork::load(file, "test"));
-  ResidualActor actor(world.problem, network, world.features, world.facts);
+  ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
   std::vector<Episode> episodes(3);
   Lesson lesson{.features = &world.features};
   for (size_t i = 0; i < episodes.size(); ++i) {
@@ -102,7 +101,7 @@ TEST(Learner, MakesWhatWasRightMoreLikely) {
   const Case world("p100-4");
   const TensorFile file = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
   const auto network = must(ResidualNetwork::load(file, "test"));
-  ResidualActor actor(world.problem, network, world.features, world.facts);
+  ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
   Episode episode;
   ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episode}, Rng(1)));
   const Lesson lesson{.features = &world.features, .episodes = {&episode}, .weights = {1}};
@@ -121,7 +120,7 @@ TEST(Learner, GoesOnFromACheckpointAsIfItHadNeverStopped) {
   const Case world("p100-4");
   const TensorFile file = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
   const auto network = must(ResidualNetwork::load(file, "test"));
-  ResidualActor actor(world.problem, network, world.features, world.facts);
+  ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
   std::vector<Episode> episodes(4);
   std::vector<Lesson> lessons;
   for (size_t i = 0; i < episodes.size(); ++i) {

@@ -8,7 +8,6 @@
 #include "tutti/policy/doppler/model.h"
 #include "tutti/train/baseline.h"
 #include "tutti/train/labels.h"
-#include "tutti/train/training_problem.h"
 
 namespace tutti {
 namespace {
@@ -26,13 +25,13 @@ Result<std::unique_ptr<PolicyProposer>> PolicyProposer::make(
 
 std::vector<Plan> PolicyProposer::propose(const Problem& problem, const Plan& best, int count,
                                           Rng rng) {
-  const auto world = TrainingProblem::of("real", problem);
   const Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
   TUTTI_CHECK(model.has_value());  // it was a learner's
+  const auto features = model->features(problem);
   std::vector<std::optional<Plan>> found(static_cast<size_t>(count));
   parallel_for(count, settings_.threads, [&](int index, int) {
     const Rng own = rng.split(static_cast<uint64_t>(index));
-    const auto actor = model->actor(problem, world->features(), world->facts());
+    const auto actor = model->actor(problem, *features);
     // In turns: the policy's own plan, one of its plans improved, and the best so far improved.
     const int turn = index % 3;
     std::optional<Plan> plan = best;
@@ -60,7 +59,7 @@ std::vector<Plan> PolicyProposer::propose(const Problem& problem, const Plan& be
 
 void PolicyProposer::learn(const Problem& problem, std::span<const Plan> plans,
                            std::span<const double> means_ns) {
-  const auto world = TrainingProblem::of("real", problem);
+  std::unique_ptr<const NetFeatures> features;
   // A plan need not be the policy's own: following it records what the policy would have had to
   // choose.
   std::vector<double> costs(means_ns.begin(), means_ns.end());
@@ -70,19 +69,18 @@ void PolicyProposer::learn(const Problem& problem, std::span<const Plan> plans,
   for (int step = 0; step < settings_.steps; ++step) {
     const Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
     TUTTI_CHECK(model.has_value());
+    if (features == nullptr) features = model->features(problem);
     parallel_for(static_cast<int>(plans.size()), settings_.threads, [&](int index, int) {
       const auto at = static_cast<size_t>(index);
       episodes[at] = {};
-      const auto actor = model->actor(problem, world->features(), world->facts());
+      const auto actor = model->actor(problem, *features);
       if (!actor->act({.mode = Acting::Mode::follow, .plan = &plans[at], .record = &episodes[at]},
                       Rng(0))) {
         costs[at] = kNoPlan;
       }
     });
     const std::vector<float> weights = against_group(costs);
-    Lesson lesson{.features = &world->features(),
-                  .published = &world->published_features(),
-                  .rivals = &world->rival_features()};
+    Lesson lesson{.features = features.get()};
     for (size_t i = 0; i < plans.size(); ++i) {
       if (costs[i] == kNoPlan) continue;
       float weight = weights[i];

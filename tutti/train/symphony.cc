@@ -121,6 +121,7 @@ class ClusterTrainer final : public SymphonyTrainer {
   bool done() const override { return episodes_ >= settings_.episodes; }
   int64_t updates() const override { return updates_; }
   int64_t episodes() const override { return episodes_; }
+  int64_t total_episodes() const override { return settings_.episodes; }
   std::optional<double> best_ratio() const override {
     return best_ratio_ == kNotJudged ? std::nullopt : std::optional(best_ratio_);
   }

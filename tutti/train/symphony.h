@@ -19,8 +19,8 @@
 #include <optional>
 #include <string>
 
-#include "tutti/train/doppler.h"
 #include "tutti/train/symphony_world.h"
+#include "tutti/train/training.h"
 
 namespace tutti {
 
@@ -69,27 +69,25 @@ struct SymphonyReport {
   std::optional<double> ratio{};
 };
 
-class SymphonyTrainer {
+// The line of the log: docs/formats/training-log.md.
+std::string log_line(const SymphonyReport& report, double seconds);
+
+class SymphonyTrainer : public ReportingTraining<SymphonyReport> {
  public:
-  // The world must outlive it. Fails (invalid_input) if the file is of another network or machine,
-  // or spoilt.
+  // The world must outlive it. Its model is the averaged network whose best actions did best when
+  // they were judged; the last before that. Fails (invalid_input) if the file is of another network
+  // or machine, or spoilt.
   static Result<std::unique_ptr<SymphonyTrainer>> make(const TensorFile& start,
                                                        const std::string& path,
                                                        const SymphonySettings& settings,
                                                        const SymphonyWorld& world);
-  virtual ~SymphonyTrainer() = default;
-
-  virtual bool done() const = 0;
-  virtual int64_t updates() const = 0;
-  virtual int64_t episodes() const = 0;
-  virtual std::optional<double> best_ratio() const = 0;
-  // None if it was stopped on the way. Fails (failed) if what it learned is no number. In both
-  // cases all is as before the call. Requires that it is not done.
-  virtual Result<std::optional<SymphonyReport>> update(const Stop& stop) = 0;
-  // The averaged network whose best actions did best when they were judged; the last before that.
-  virtual TensorFile model() const = 0;
-  virtual TensorFile checkpoint() const = 0;
 };
+
+// Trains in a folder. Fails as train_in_folder of training.h and SymphonyTrainer::make do.
+using SymphonyRun = RunOf<SymphonyReport>;
+Result<RunEnd> train_symphony(const TensorFile& start, const std::string& path,
+                              const SymphonySettings& settings, const SymphonyWorld& world,
+                              const SymphonyRun& run);
 
 // Advantages and worths of an update's episodes; those of one scenario stand together. For tests.
 void appraise(const SymphonySettings& settings, double critical_path_ns,

@@ -1,32 +1,13 @@
-#include "tutti/train/symphony_run.h"
-
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
 
 #include "tutti/base/json_writer.h"
-#include "tutti/train/folder_run.h"
+#include "tutti/train/symphony.h"
 
 namespace tutti {
 namespace {
-
-std::string log_line(const SymphonyReport& report, double seconds) {
-  JsonWriter json(0);
-  json.open_object().field("update", report.update).field("episodes", report.episodes);
-  json.field("seconds", seconds).field("decisions", report.decisions);
-  json.field("slowdown", report.slowdown).field("rest_share", report.rest_share);
-  json.field("loss", report.step.loss).field("value_loss", report.step.value_loss);
-  json.field("entropy", report.step.entropy).field("gradient_norm", report.step.gradient_norm);
-  json.field("belief_norm", report.step.belief_norm);
-  if (report.ratio) json.field("ratio", *report.ratio);
-  json.close_object();
-  return json.text();  // ends its line itself
-}
-
-void add_ramp(JsonWriter& json, const char* name, const Ramp& ramp) {
-  json.key(name).open_list().value(ramp.first).value(ramp.last).close_list();
-}
 
 void add_world(JsonWriter& json, const SymphonyWorld& world) {
   json.field("machine", fmt::format("{:x}", world.cluster->machine().fingerprint()));
@@ -81,58 +62,34 @@ std::string settings_to_text(const TensorFile& start, const SymphonySettings& se
   return json.text();
 }
 
-class SymphonyTraining final : public Training {
- public:
-  SymphonyTraining(std::unique_ptr<SymphonyTrainer> trainer, const SymphonyRun& run)
-      : trainer_(std::move(trainer)), run_(run) {}
-
-  const SymphonyTrainer& trainer() const { return *trainer_; }
-  bool done() const override { return trainer_->done(); }
-  int64_t updates() const override { return trainer_->updates(); }
-  TensorFile model() const override { return trainer_->model(); }
-  TensorFile checkpoint() const override { return trainer_->checkpoint(); }
-
-  Result<std::optional<std::string>> advance(const Stop& stop,
-                                             const std::function<double()>& seconds) override {
-    const auto report = trainer_->update(stop);
-    if (!report) return report.error();
-    if (!*report) return std::optional<std::string>();
-    if (run_.on_update) run_.on_update(**report, seconds());
-    return std::optional(log_line(**report, seconds()));
-  }
-
- private:
-  std::unique_ptr<SymphonyTrainer> trainer_;
-  const SymphonyRun& run_;
-};
-
 }  // namespace
 
-Result<SymphonyEnd> train_symphony(const TensorFile& start, const std::string& path,
-                                   const SymphonySettings& settings, const SymphonyWorld& world,
-                                   const SymphonyRun& run) {
-  std::unique_ptr<SymphonyTraining> training;
-  int64_t before = 0;
-  const MakeTraining make = [&](const TensorFile& state,
-                                const std::string& from) -> Result<Training*> {
-    auto trainer = SymphonyTrainer::make(state, from, settings, world);
-    if (!trainer) return trainer.error();
-    training = std::make_unique<SymphonyTraining>(std::move(*trainer), run);
-    before = training->updates();
-    return training.get();
-  };
-  const Result<void> ended = train_in_folder(start, path,
-                                             {.folder = run.folder,
-                                              .settings = settings_to_text(start, settings, world),
-                                              .stop = run.stop},
-                                             make);
-  if (!ended) return ended.error();
-  const SymphonyTrainer& trainer = training->trainer();
-  return SymphonyEnd{.done = trainer.done(),
-                     .updates = trainer.updates() - before,
-                     .episodes = trainer.episodes(),
-                     .best_ratio = trainer.best_ratio(),
-                     .model = model_in(run.folder)};
+std::string log_line(const SymphonyReport& report, double seconds) {
+  JsonWriter json(0);
+  json.open_object().field("update", report.update).field("episodes", report.episodes);
+  json.field("seconds", seconds).field("decisions", report.decisions);
+  json.field("slowdown", report.slowdown).field("rest_share", report.rest_share);
+  json.field("loss", report.step.loss).field("value_loss", report.step.value_loss);
+  json.field("entropy", report.step.entropy).field("gradient_norm", report.step.gradient_norm);
+  json.field("belief_norm", report.step.belief_norm);
+  if (report.ratio) json.field("ratio", *report.ratio);
+  json.close_object();
+  return json.text();  // ends its line itself
+}
+
+Result<RunEnd> train_symphony(const TensorFile& start, const std::string& path,
+                              const SymphonySettings& settings, const SymphonyWorld& world,
+                              const SymphonyRun& run) {
+  const FolderRun folder_run{
+      .folder = run.folder, .settings = settings_to_text(start, settings, world), .stop = run.stop};
+  return train_in_folder(
+      start, path, folder_run,
+      [&](const TensorFile& state, const std::string& from) -> Result<std::unique_ptr<Training>> {
+        auto trainer = SymphonyTrainer::make(state, from, settings, world);
+        if (!trainer) return trainer.error();
+        (*trainer)->tell(run.on_update);
+        return std::unique_ptr<Training>(std::move(*trainer));
+      });
 }
 
 }  // namespace tutti

@@ -9,7 +9,6 @@
 
 #include "tutti/runtime/cluster/testing.h"
 #include "tutti/train/symphony_configuration.h"
-#include "tutti/train/symphony_run.h"
 
 namespace tutti {
 namespace {

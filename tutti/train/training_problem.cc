@@ -4,14 +4,6 @@
 
 namespace tutti {
 
-TrainingProblem::TrainingProblem(std::string name, const Problem& problem)
-    : name_(std::move(name)),
-      problem_(&problem),
-      features_(problem_features(problem)),
-      facts_(problem),
-      published_features_(tutti::published_features(problem)),
-      rival_features_(tutti::rival_features(problem)) {}
-
 std::unique_ptr<TrainingProblem> TrainingProblem::of(std::string name, const Problem& problem) {
   return std::unique_ptr<TrainingProblem>(new TrainingProblem(std::move(name), problem));
 }

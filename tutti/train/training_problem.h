@@ -1,5 +1,6 @@
-// A TrainingProblem is a problem with all that a learner needs of it: the features, worked out
-// once. It stays where it was made, since its parts refer to each other.
+// A TrainingProblem is a problem with a name, to learn from. What a network is told of it is the
+// network's own affair (DopplerNet::features). It stays where it was made, since its parts refer to
+// each other.
 
 #ifndef TUTTI_TRAIN_TRAINING_PROBLEM_H_
 #define TUTTI_TRAIN_TRAINING_PROBLEM_H_
@@ -7,12 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include "tutti/policy/doppler/features.h"
-#include "tutti/policy/doppler/published/features.h"
-#include "tutti/policy/doppler/rivals/rival_features.h"
-#include "tutti/policy/doppler/scene.h"
-#include "tutti/runtime/sim/sim.h"
+#include "tutti/plan/problem.h"
 
 namespace tutti {
 
@@ -29,10 +27,6 @@ class TrainingProblem {
 
   const std::string& name() const { return name_; }
   const Problem& problem() const { return *problem_; }
-  const ProblemFeatures& features() const { return features_; }
-  const SceneFacts& facts() const { return facts_; }
-  const PublishedFeatures& published_features() const { return published_features_; }
-  const RivalFeatures& rival_features() const { return rival_features_; }
 
  private:
   // What a problem refers to.
@@ -43,15 +37,12 @@ class TrainingProblem {
     std::optional<Problem> problem{};
   };
 
-  TrainingProblem(std::string name, const Problem& problem);
+  TrainingProblem(std::string name, const Problem& problem)
+      : name_(std::move(name)), problem_(&problem) {}
 
   std::unique_ptr<Parts> parts_;  // none: they are someone else's
   std::string name_;
   const Problem* problem_;
-  ProblemFeatures features_;
-  SceneFacts facts_;
-  PublishedFeatures published_features_;
-  RivalFeatures rival_features_;
 };
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // The model that comes with tutti: trained across families, sizes and machines, so that it plans
-// for graphs it has never seen (docs/protocol.md says which it has). Its bytes are in the program.
+// for graphs it has never seen (studies/doppler/protocol.md says which it has). Its bytes are in
+// the program.
 
 #ifndef TUTTI_POLICY_DOPPLER_GENERAL_H_
 #define TUTTI_POLICY_DOPPLER_GENERAL_H_

@@ -1,6 +1,5 @@
-// A DopplerModel is a trained pair of SELECT and PLACE, of whichever network its file says: one of
-// Doppler's, or of a learned rival that only places. It is immutable; actors made of it serve one
-// problem and one thread each.
+// A DopplerModel is a trained pair of SELECT and PLACE, of whichever family of networks its file
+// says (net.h). It is immutable; actors made of it serve one problem and one thread each.
 
 #ifndef TUTTI_POLICY_DOPPLER_MODEL_H_
 #define TUTTI_POLICY_DOPPLER_MODEL_H_
@@ -8,18 +7,19 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 
-#include "tutti/policy/doppler/episode.h"
-#include "tutti/policy/doppler/published/network.h"
-#include "tutti/policy/doppler/residual_network.h"
-#include "tutti/policy/doppler/rivals/gdp_network.h"
-#include "tutti/policy/doppler/rivals/placeto_network.h"
+#include "tutti/policy/doppler/net.h"
 
 namespace tutti {
 
 // In the metadata of a checkpoint, and of no model: the steps that the optimiser has done.
 inline constexpr const char* kAdamSteps = "adam_steps";
+
+// The word `network` of a file's metadata; empty if it has none.
+std::string network_named_in(const TensorFile& file);
+
+// A sentence about a file whose network this program does not know.
+Error unknown_network(const TensorFile& file, const std::string& path);
 
 class DopplerModel {
  public:
@@ -27,19 +27,19 @@ class DopplerModel {
   // none: its network is the last one, not the best.
   static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
 
-  // Keeps references to all of them, and to this model. Actors of all but the residual network
-  // work out features of their own.
-  std::unique_ptr<Actor> actor(const Problem& problem, const ProblemFeatures& features,
-                               const SceneFacts& facts) const;
-
-  // What the times of its plans are worked out by.
-  Estimate estimate() const;
+  // As those of DopplerNet.
+  std::unique_ptr<const NetFeatures> features(const Problem& problem) const {
+    return net_->features(problem);
+  }
+  std::unique_ptr<Actor> actor(const Problem& problem, const NetFeatures& features) const {
+    return net_->actor(problem, features);
+  }
+  Estimate estimate() const { return net_->estimate(); }
 
  private:
-  using Network = std::variant<ResidualNetwork, PublishedNetwork, PlacetoNetwork, GdpNetwork>;
-  explicit DopplerModel(Network network) : network_(std::move(network)) {}
+  explicit DopplerModel(std::shared_ptr<const DopplerNet> net) : net_(std::move(net)) {}
 
-  Network network_;
+  std::shared_ptr<const DopplerNet> net_;
 };
 
 }  // namespace tutti

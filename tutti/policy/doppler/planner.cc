@@ -55,9 +55,8 @@ Result<Plan> plan_guarded(const DopplerModel& model, const Problem& problem, con
 }
 
 Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem, const Stop& stop) {
-  const ProblemFeatures features = problem_features(problem);
-  const SceneFacts facts(problem);
-  const auto actor = model.actor(problem, features, facts);
+  const auto features = model.features(problem);
+  const auto actor = model.actor(problem, *features);
   bool overflow = false;
   Result<Plan> plan = plan_with_room(problem, stop, [&](double share) {
     return actor->act(

@@ -8,6 +8,7 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
 #include "tutti/policy/doppler/general.h"
+#include "tutti/policy/doppler/residual_network.h"
 #include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/testing.h"
 #include "tutti/policy/tight_memory.h"
@@ -66,9 +67,7 @@ TEST(PlanGuarded, LeavesPlansAloneThatAreTimedWithoutContention) {
 TEST(PlanGreedily, RefusesAModelWhoseAnswersAreNoNumbers) {
   const World world(must(make_layered({.ops = 30, .width = 5})), "p100-4");
   std::vector<TensorFile> files = {ResidualNetwork::fresh({}, 1),
-                                   ResidualNetwork::fresh({.one_pass = true}, 1),
-                                   PublishedNetwork::fresh({.width = 16, .steps = 2}, 1),
-                                   PlacetoNetwork::fresh({}, 1), GdpNetwork::fresh({}, 1)};
+                                   ResidualNetwork::fresh({.one_pass = true}, 1)};
   for (TensorFile& file : files) {
     ASSERT_TRUE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
     for (auto& [name, tensor] : file.tensors) {
@@ -86,6 +85,19 @@ TEST(PlanGreedily, RefusesAModelWhoseAnswersAreNoNumbers) {
   file.tensors.at("select.rank").data[0] = 3e38F;  // SELECT alone
   file.tensors.at("select.last.weight").data.assign(64, 3e38F);
   EXPECT_FALSE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
+}
+
+TEST(DopplerModel, NamesANetworkThatThisProgramDoesNotKnow) {
+  TensorFile file = ResidualNetwork::fresh({}, 1);
+  file.metadata["network"] = "of\nothers";
+  const auto model = DopplerModel::load(file, "m.safetensors");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().kind, Error::Kind::invalid_input);
+  EXPECT_TRUE(model.error().message.starts_with("m.safetensors: ")) << model.error().message;
+  EXPECT_NE(model.error().message.find("residual"), std::string::npos) << model.error().message;
+  EXPECT_EQ(model.error().message.find('\n'), std::string::npos) << model.error().message;
+  file.metadata.erase("network");
+  EXPECT_FALSE(DopplerModel::load(file, "m.safetensors"));
 }
 
 TEST(PlanByClusters, IsTheSameInEveryRun) {

@@ -30,7 +30,7 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
                                                                  const std::string& path,
                                                                  const Cluster& cluster,
                                                                  std::vector<Counter> counters) {
-  // Of tutti/train/folder_run.h: its own weights are the last, neither averaged nor the best.
+  // Of tutti/train/training.h: its own weights are the last, neither averaged nor the best.
   if (file.metadata.contains("settings")) {
     return invalid_input(path +
                          ": this is a checkpoint; take the model.safetensors beside it instead");

@@ -1,15 +1,14 @@
 #include "tutti/runtime/sim/sim.h"
 
 #include "tutti/runtime/sim/physical.h"
-#include "tutti/runtime/sim/released.h"
 
 namespace tutti {
 
 Result<Trace> SimRuntime::run(const Problem& problem, const Plan& plan) {
-  if (model_ == SimModel::released) {
-    ReleasedSimulator simulator(problem);
-    simulator.evaluate(plan.placement);
-    return simulator.trace();
+  if (const OtherSimModel* other = model_.other(); other != nullptr) {
+    const std::unique_ptr<PlanSimulator> simulator = other->make(problem);
+    simulator->evaluate(plan, kNever);
+    return simulator->trace();
   }
   PhysicalSimulator simulator(problem);
   const Result<Duration> makespan = simulator.run(plan, options_);
@@ -18,8 +17,8 @@ Result<Trace> SimRuntime::run(const Problem& problem, const Plan& plan) {
 }
 
 Result<Trace> SimRuntime::run_online(const Problem& problem, Policy& policy) {
-  if (model_ == SimModel::released) {
-    return invalid_input("the released model runs plans only; use --model physical");
+  if (model_ != SimModel::physical) {
+    return invalid_input("the " + model_.name() + " model runs plans only; use --model physical");
   }
   PhysicalSimulator simulator(problem);
   const Result<Duration> makespan = simulator.run_online(policy, options_);

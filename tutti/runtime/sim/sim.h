@@ -1,17 +1,13 @@
-// The simulator as a Runtime: either model behind the same two verbs as a real machine.
+// The simulator as a Runtime: any model behind the same two verbs as a real machine.
 
 #ifndef TUTTI_RUNTIME_SIM_SIM_H_
 #define TUTTI_RUNTIME_SIM_SIM_H_
 
 #include "tutti/runtime/runtime.h"
+#include "tutti/runtime/sim/model.h"
 #include "tutti/runtime/sim/options.h"
 
 namespace tutti {
-
-enum class SimModel : uint8_t {
-  physical,  // sim/physical.h
-  released,  // sim/released.h; plans only
-};
 
 class SimRuntime : public Runtime {
  public:
@@ -21,7 +17,7 @@ class SimRuntime : public Runtime {
   }
 
   Result<Trace> run(const Problem& problem, const Plan& plan) override;
-  // Fails for the released model, which knows no online policies.
+  // Fails for all but the physical model: others know no online policies.
   Result<Trace> run_online(const Problem& problem, Policy& policy) override;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
 #include "tutti/train/torch/module.h"
 #include "tutti/train/torch/parameters.h"
@@ -131,16 +132,25 @@ class TorchLearner : public Learner {
   int threads_;
 };
 
+std::vector<NetModule>& modules() {
+  static std::vector<NetModule> all = {{"residual", make_residual_module}};
+  return all;
+}
+
 Result<std::unique_ptr<Module>> make_module(const TensorFile& file, const std::string& path) {
-  const auto told = file.metadata.find("network");
-  const std::string name = told == file.metadata.end() ? "" : told->second;
-  if (name == "published") return make_published_module(file, path);
-  if (name == "placeto") return make_placeto_module(file, path);
-  if (name == "gdp") return make_gdp_module(file, path);
-  return make_residual_module(file, path);
+  const std::string name = network_named_in(file);
+  for (const NetModule& module : modules()) {
+    if (module.network == name) return module.make(file, path);
+  }
+  return unknown_network(file, path);
 }
 
 }  // namespace
+
+void add_module(NetModule module) {
+  for (const NetModule& known : modules()) TUTTI_CHECK(known.network != module.network);
+  modules().push_back(std::move(module));
+}
 
 Result<std::unique_ptr<Learner>> make_learner(const TensorFile& file, const std::string& path,
                                               int threads) {

@@ -1,12 +1,13 @@
 // A Module is a network in libtorch: from a lesson to the log-likelihoods and entropies of its
-// decisions, with gradients. Only the sources of this folder include it, and none of
-// them may include fmt: libtorch brings another version of it.
+// decisions, with gradients. Only sources in folders called torch include it, and none
+// of them may include fmt: libtorch brings another version of it.
 
 #ifndef TUTTI_TRAIN_TORCH_MODULE_H_
 #define TUTTI_TRAIN_TORCH_MODULE_H_
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,14 +41,19 @@ class Module {
   virtual bool separable() const = 0;
 };
 
-// Fail (invalid_input) if the file is of another network.
+// The module of each family of networks (tutti/policy/doppler/net.h) that can be trained.
+using MakeModule =
+    std::function<Result<std::unique_ptr<Module>>(const TensorFile& file, const std::string& path)>;
+struct NetModule {
+  std::string network;  // the family's name
+  MakeModule make;      // fails (invalid_input) if the file is of another network
+};
+// For programs with networks of their own: in main, before anything else. A new name.
+void add_module(NetModule module);
+
+// The product's own.
 Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
                                                      const std::string& path);
-Result<std::unique_ptr<Module>> make_published_module(const TensorFile& file,
-                                                      const std::string& path);
-Result<std::unique_ptr<Module>> make_placeto_module(const TensorFile& file,
-                                                    const std::string& path);
-Result<std::unique_ptr<Module>> make_gdp_module(const TensorFile& file, const std::string& path);
 
 // What every module needs.
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/policy/doppler/residual_network.h"
 #include "tutti/train/torch/module.h"
 
@@ -23,8 +24,9 @@ class ResidualModule : public Module {
   Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
                       const Wanted& /*wanted*/) const override {
     const Decisions decisions = gather_decisions(lesson);
-    const torch::Tensor state = encode(parameters, *lesson.features);
-    const Choice select = choose(scores(parameters, *lesson.features, state)
+    const ProblemFeatures& features = features_as<ResidualFeatures>(*lesson.features).rows;
+    const torch::Tensor state = encode(parameters, features);
+    const Choice select = choose(scores(parameters, features, state)
                                      .index_select(0, decisions.ready.view({-1}))
                                      .view(decisions.ready.sizes()),
                                  decisions.is_ready, decisions.right_op);

@@ -1,0 +1,64 @@
+// Problems of a list (studies/doppler/protocol.md), and means over them with intervals by family.
+// For the programs that measure on such lists.
+
+#ifndef TUTTI_STUDIES_DOPPLER_BENCH_LISTED_H_
+#define TUTTI_STUDIES_DOPPLER_BENCH_LISTED_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tutti/policy/doppler/model.h"
+#include "tutti/search/evaluator.h"
+
+namespace tutti {
+
+// A line: machine, family, size, ratio, graph file. studies/doppler/scripts/zero-shot makes the
+// files.
+struct Listed {
+  std::string machine, family, size, ratio, path;
+};
+
+std::vector<Listed> read_list(const std::string& path);
+
+// The problem with 10 % noise on run times and transfers. Not to be moved: it refers to itself.
+class ListedProblem {
+ public:
+  // None, with a line to standard error, if the files do not make a problem.
+  static std::unique_ptr<ListedProblem> make(const Listed& listed);
+
+  const Problem& problem() const { return *problem_; }
+
+ private:
+  ListedProblem(Graph graph, Machine machine)
+      : graph_(std::move(graph)), machine_(std::move(machine)) {}
+
+  Graph graph_;
+  Machine machine_;
+  std::unique_ptr<Costs> costs_;
+  std::unique_ptr<Problem> problem_;
+};
+
+// Four scenarios to plan by, and twenty that nobody plans by.
+SearchModel planning_scenarios();
+SearchModel fresh_scenarios();
+
+// "general" is the model that comes with tutti, anything else a file. Ends the program with a
+// sentence if it cannot be read.
+DopplerModel model_named(const std::string& name);
+
+struct Interval {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// The mean of all values and its 95 % interval by bootstrap: families drawn anew, and values within
+// them.
+Interval by_family(const std::map<std::string, std::vector<double>>& families);
+
+}  // namespace tutti
+
+#endif  // TUTTI_STUDIES_DOPPLER_BENCH_LISTED_H_

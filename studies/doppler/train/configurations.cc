@@ -1,0 +1,67 @@
+#include "studies/doppler/train/configurations.h"
+
+#include <utility>
+
+#include "studies/doppler/published/network.h"
+#include "studies/doppler/rivals/gdp_network.h"
+#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/torch/modules.h"
+#include "tutti/train/configuration.h"
+
+namespace tutti {
+namespace {
+
+using Learned = PublishedShape::Learned;
+
+// The figures of the released configuration: paper notes, section 8.
+void add_published_stages(const ConfigurationRequest& request, TrainSettings& settings) {
+  settings.episodes_per_problem = 1;
+  settings.stages.push_back({.kind = StageSettings::Kind::imitate,
+                             .episodes = request.imitation.value_or(2000),
+                             .learning_rate = {1e-3, 1e-3},
+                             .entropy_weight = {1e-3, 1e-3},
+                             .randomness = Ramp{1, 0}});
+  settings.stages.push_back({.episodes = request.episodes.value_or(2000),
+                             .learning_rate = {1e-4, 1e-4},
+                             .randomness = Ramp{0.2, 0},
+                             .baseline = StageSettings::Baseline::past,
+                             .discount = 0.99});
+}
+
+template <class Network, class Shape>
+void add(const char* name, const char* what, const Shape& shape, const char* figures = "") {
+  add_configuration({.name = name,
+                     .what = what,
+                     .figures = figures,
+                     .fill = [shape](const ConfigurationRequest& request, Configuration& made) {
+                       made.network = Network::fresh(shape, request.seed);
+                       add_published_stages(request, made.settings);
+                     }});
+}
+
+}  // namespace
+
+void add_training_studies() {
+  add_published_module();
+  add_rival_modules();
+  using Published = PublishedNetwork;
+  add<Published>("as-published",
+                 "Doppler as its authors describe and release it: networks, stages, figures",
+                 PublishedShape{}, "as-published and those below it");
+  add<Published>("select-only", "as-published, but the device is the one where the op starts first",
+                 PublishedShape{.learned = Learned::select});
+  add<Published>("place-only", "as-published, but the order is by b-level",
+                 PublishedShape{.learned = Learned::place});
+  add<Published>("joint", "as-published, but op and device are chosen at once",
+                 PublishedShape{.learned = Learned::joint});
+  // Wider ones would take seconds an episode.
+  add<Published>("every-step", "as-published with messages at every step, 32 wide",
+                 PublishedShape{.width = 32, .every_step = true});
+  add<Published>("narrow", "as-published with messages once, 32 wide: to compare every-step with",
+                 PublishedShape{.width = 32});
+  add<PlacetoNetwork>("placeto", "the learned rival Placeto, with the stages of as-published",
+                      PlacetoShape{});
+  add<GdpNetwork>("gdp", "the learned rival GDP, with the stages of as-published", GdpShape{});
+}
+
+}  // namespace tutti

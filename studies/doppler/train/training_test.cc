@@ -1,0 +1,69 @@
+// Training in the released simulator, where the order of ops does not matter.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "studies/doppler/released/model.h"
+#include "test/support/world.h"
+#include "tutti/graph/make/layered.h"
+#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/train/configuration.h"
+#include "tutti/train/doppler.h"
+
+namespace tutti {
+namespace {
+
+TEST(StudyTraining, LearnsALabelOnEqualDevicesByHeart) {
+  const auto world =
+      must(TrainingProblem::make("layered", must(make_layered({.ops = 24, .width = 4, .seed = 5})),
+                                 must(make_preset("uniform-3"))));
+  TrainSettings settings;
+  settings.model = released_model();
+  settings.episodes_per_problem = 1;
+  settings.lessons_per_problem = 1;
+  settings.stages = {{.episodes = 400,
+                      .learning_rate = {1e-2, 1e-3},
+                      .gradient_weight = 0,
+                      .label_weight = 1,
+                      .search_evaluations = 200,
+                      .search_until = 0.2}};
+  settings.check_every = 50;
+  const TensorFile network = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
+  double greedy = 9;
+  double label = 9;
+  RunSettings run{.folder = testing::TempDir() + "tutti-by-heart"};
+  std::filesystem::remove_all(run.folder);
+  run.on_update = [&](const UpdateReport& report, double) {
+    if (report.greedy_ratio) greedy = std::min(greedy, *report.greedy_ratio);
+    label = report.label_ratio.value_or(9);
+  };
+  ASSERT_TRUE(train_in_folder(network, "fresh", settings, {world.get()}, run));
+  std::filesystem::remove_all(run.folder);
+  EXPECT_NEAR(greedy, label, 0.02);
+}
+
+TEST(StudyConfigurations, MarksAreForResidualNetworksOnly) {
+  TensorFile published = must(configuration({.name = "as-published"})).network;
+  const auto tensors = published.tensors;
+  add_marks(published);
+  EXPECT_EQ(published.tensors, tensors);
+}
+
+// A drawn problem has no past to be compared with.
+TEST(StudyConfigurations, AsPublishedLearnsFromGivenProblemsOnly) {
+  const Configuration published = must(configuration({.name = "as-published"}));
+  EXPECT_TRUE(check_settings(published.settings, false));
+  EXPECT_FALSE(check_settings(published.settings, true));
+}
+
+TEST(StudyConfigurations, AreListedAfterTheProducts) {
+  EXPECT_EQ(configuration_names(),
+            (std::vector<std::string>{"default", "one-pass", "no-device-columns", "published-view",
+                                      "as-published", "select-only", "place-only", "joint",
+                                      "every-step", "narrow", "placeto", "gdp"}));
+}
+
+}  // namespace
+}  // namespace tutti

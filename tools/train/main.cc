@@ -1,0 +1,7 @@
+// tutti-train: what `tutti train` starts.
+
+#include "tools/train/run_train.h"
+
+int main(int argc, char** argv) {
+  return tutti::run_train(argc, argv);
+}

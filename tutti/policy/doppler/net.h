@@ -1,0 +1,67 @@
+// A DopplerNet is a trained network, or pair of them, that makes plans: the residual one of the
+// product, or one that a study has added to the table below.
+//
+// A net owns its features: what it is told about a problem before anything is placed. Whoever has
+// several actors, or a learner, for one problem makes them once and passes them back.
+
+#ifndef TUTTI_POLICY_DOPPLER_NET_H_
+#define TUTTI_POLICY_DOPPLER_NET_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tutti/base/check.h"
+#include "tutti/base/tensor_file.h"
+#include "tutti/plan/problem.h"
+#include "tutti/policy/doppler/episode.h"
+#include "tutti/policy/doppler/scene.h"
+
+namespace tutti {
+
+// Only nets of the family that made them, and their learners, know what is inside.
+class NetFeatures {
+ public:
+  virtual ~NetFeatures() = default;
+};
+
+// The features as those who know the family see them.
+template <class Features>
+const Features& features_as(const NetFeatures& features) {
+  const auto* known = dynamic_cast<const Features*>(&features);
+  TUTTI_CHECK(known != nullptr);  // else they are another family's
+  return *known;
+}
+
+class DopplerNet {
+ public:
+  virtual ~DopplerNet() = default;
+  // Keeps a reference to the problem.
+  virtual std::unique_ptr<const NetFeatures> features(const Problem& problem) const = 0;
+  // Requires features that a net of this family has made of this problem. Keeps references to all,
+  // and to this net.
+  virtual std::unique_ptr<Actor> actor(const Problem& problem,
+                                       const NetFeatures& features) const = 0;
+  // What the times of its plans are worked out by.
+  virtual Estimate estimate() const = 0;
+};
+
+// The networks that files may hold, by the word `network` of their metadata.
+struct NetFamily {
+  std::string name;
+  // Fails (invalid_input) unless the file holds a whole network of the family.
+  std::function<Result<std::shared_ptr<const DopplerNet>>(const TensorFile& file,
+                                                          const std::string& path)>
+      load;
+  // Words of the metadata in which networks of the family differ in kind, not in size.
+  std::vector<std::string> variants{};
+};
+
+const std::vector<NetFamily>& net_families();
+// For programs with networks of their own: in main, before anything else. A new name.
+void add_net_family(NetFamily family);
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_DOPPLER_NET_H_
