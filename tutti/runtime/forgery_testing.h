@@ -74,9 +74,9 @@ class SpecimenMaker {
       Rng rng = next();
       const auto world = make_world(options, rng);
       Plan plan = random_plan(*world->problem, rng);
-      if (model == SimModel::released) plan.strict_order.clear();
+      if (model != SimModel::physical) plan.strict_order.clear();
       SimRuntime runtime(
-          model, {.order = model == SimModel::released ? ReadyOrder::priority
+          model, {.order = model != SimModel::physical ? ReadyOrder::priority
                                                        : kOrders[static_cast<size_t>(i) % 4],
                   .seed = static_cast<uint64_t>(i),
                   .sample = world->costs.has_noise()});
@@ -210,9 +210,10 @@ inline const std::vector<Specimen>& genuine_runs() {
     maker.add_simulated("sim", {.limits = false}, 24);
     maker.add_simulated("sim limited", {}, 24);
     maker.add_simulated("sim sampled", {.limits = false, .noise = true}, 16);
-    maker.add_simulated("released", {.limits = false}, 8, SimModel::released);
-    maker.add_simulated("released sampled", {.limits = false, .noise = true}, 4,
-                        SimModel::released);
+    if (const auto released = find_sim_model("released")) {  // in the tests of studies
+      maker.add_simulated("released", {.limits = false}, 8, *released);
+      maker.add_simulated("released sampled", {.limits = false, .noise = true}, 4, *released);
+    }
     maker.add_online("sim online", {.limits = false}, 16);
     maker.add_null(8);
     maker.add_on_presets();

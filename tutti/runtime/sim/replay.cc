@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 
 #include "tutti/runtime/null/null.h"
@@ -89,6 +90,9 @@ const char* unrepeatable(const Plan* plan, const Trace& trace) {
   const bool physical = trace.runtime == "sim/physical";
   const bool null = trace.runtime == "null";
   if (!physical && !null && !is_released(trace)) return "the run was not simulated";
+  if (is_released(trace) && !find_sim_model("released")) {
+    return "this program does not have the released model; tutti-study has it";
+  }
   if (!trace.placed.empty()) return "an online policy decided, and the trace does not say which";
   if (plan == nullptr) return "no plan was given";
   if (physical && !trace.order) return "the trace does not record in which order ready ops went";
@@ -97,7 +101,8 @@ const char* unrepeatable(const Plan* plan, const Trace& trace) {
 
 Result<Trace> run_again(const Problem& problem, const Plan& plan, const Trace& trace) {
   if (trace.runtime == "null") return NullRuntime().run(problem, plan);
-  SimRuntime runtime(is_released(trace) ? SimModel::released : SimModel::physical,
+  const std::optional<SimModel> released = find_sim_model("released");
+  SimRuntime runtime(is_released(trace) && released ? *released : SimModel::physical,
                      {.order = trace.order.value_or(ReadyOrder::priority),
                       .seed = trace.seed,
                       .sample = trace.sampled});
