@@ -83,8 +83,9 @@ def main():
     tutti, *paths = sys.argv[1:]
     faults = 0
     for path in paths:
-        said = json.loads(subprocess.run([tutti, "graph", "info", path, "--json"], check=True,
-                                         capture_output=True, text=True).stdout)
+        whole = ["--no-fuse"] if path.endswith(".hlo") else []  # Python counts instructions
+        said = json.loads(subprocess.run([tutti, "graph", "info", path, "--json", *whole],
+                                         check=True, capture_output=True, text=True).stdout)
         found, expected = (said["ops"], said["edges"]), reading(path)
         faults += found != expected
         print(f"{path}: ops and edges {found}, by Python {expected}"

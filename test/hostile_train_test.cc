@@ -57,7 +57,7 @@ TEST_F(Train, RefusesFlagsOfTheOtherStage) {
 TEST_F(Train, SaysWhatCanBeTrainedAndWhere) {
   const Ran nothing = run({"train", "nosuch"});
   EXPECT_EQ(nothing.exit_code, 2);
-  expect_one_sentence(nothing, "'nosuch' cannot be trained");
+  expect_one_sentence(nothing, "tutti train has no 'nosuch'; known are: doppler, symphony, list");
   for (const char* what : {"doppler", "symphony"}) {
     const Ran nowhere = run({"train", what, "-o", ""});
     EXPECT_EQ(nowhere.exit_code, 2) << what;

@@ -203,8 +203,8 @@ std::optional<OutputChart> chart_of(const CommandOutput& output) {
     for (size_t t = 0; t < output.tables.size(); ++t) {
       const OutputTable& table = output.tables[t];
       const int value = column_of(table, drawn.value);
-      const bool labelled =
-          !table.rows.empty() && std::holds_alternative<std::string>(table.rows[0][0]);
+      const bool labelled = !table.rows.empty() && !table.columns.empty() &&
+                            std::holds_alternative<std::string>(table.rows[0][0]);
       if (value < 0 || !labelled || table.rows.size() < 2) continue;
       return OutputChart{.table = static_cast<int>(t),
                          .label = 0,

@@ -100,6 +100,15 @@ TEST(CommandOutput, OtherLinesOfJsonAreATable) {
   EXPECT_EQ(output.tables[0].rows[0][1], OutputCell());
 }
 
+TEST(CommandOutput, RowsWithoutFiguresAreShownAsTheyAre) {
+  const CommandOutput output =
+      output_from(R"({"schema_version": 1, "a": [{"b": [{"c": 1}]}, {}], "d": [{}]})");
+  ASSERT_EQ(output.tables.size(), 3U);
+  EXPECT_EQ(output.tables[0].rows.size(), 2U);
+  EXPECT_EQ(output.tables[1].title, "a / b");
+  EXPECT_FALSE(output.chart);
+}
+
 TEST(CommandOutput, LongTablesAreCut) {
   std::string text = R"({"schema_version": 1, "rows": [)";
   for (size_t i = 0; i < kMostOutputRows + 5; ++i)

@@ -207,6 +207,7 @@ void HttpServer::take(int socket, std::string address) {
 
 std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
   MutexLock lock(mutex_);
+  if (!let_closed_ones_go()) return std::nullopt;
   int placed = 0;
   int strangers = 0;
   for (const auto& [number, other] : connections_) {
@@ -214,8 +215,6 @@ std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
     ++placed;
     if (!other.trusted && other.address == address) ++strangers;
   }
-  // Those that were closed have a thread until it notices.
-  if (static_cast<int>(connections_.size()) - placed >= limits_.connections) return std::nullopt;
   if (strangers >= limits_.untrusted_of_an_address) {
     close_one(oldest_untrusted(&address));
   } else if (placed >= limits_.connections) {
@@ -231,6 +230,18 @@ std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
       Connection{.socket = socket, .address = std::move(address), .since = SocketClock::now()});
   open_connections_.store(static_cast<int>(connections_.size()));
   return number;
+}
+
+bool HttpServer::let_closed_ones_go() {
+  const auto deadline = SocketClock::now() + std::chrono::seconds(1);
+  while (true) {
+    const auto closing =
+        std::count_if(connections_.begin(), connections_.end(),
+                      [](const auto& numbered) { return numbered.second.closing; });
+    if (closing < limits_.connections) return true;
+    if (stopping_.load() || SocketClock::now() >= deadline) return false;
+    closed_.wait_until(mutex_, deadline);
+  }
 }
 
 HttpServer::Connections::iterator HttpServer::oldest_untrusted(const std::string* address) {

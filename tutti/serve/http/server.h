@@ -103,6 +103,9 @@ class HttpServer {
   void turn_away(int socket);
   // A place among the connections; none if there is no room, and none can be made.
   std::optional<int64_t> place_for(int socket, std::string address);
+  // Connections that were closed to make room have a thread until it notices, within microseconds
+  // on a quiet computer: waits for that while there are too many. False if there still are.
+  bool let_closed_ones_go() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   Connections::iterator oldest_untrusted(const std::string* address)
       TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   Connections::iterator oldest_that(Doing doing, std::chrono::milliseconds at_least)
