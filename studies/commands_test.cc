@@ -29,7 +29,7 @@ TEST_F(Study, PlansComparesAndSimulatesInTheReleasedModel) {
   EXPECT_NE(simulated.out.find("sim/released"), std::string::npos) << simulated.out;
 }
 
-TEST_F(Study, ReportsATraceOfTheReleasedModelBesideTheBestSingleDevice) {
+TEST_F(Study, ChecksATraceOfTheReleasedModel) {
   const std::string trace = path("trace.json");
   const Ran simulated = run({"simulate", graph(), "-m", "uniform-2", "--model", "released",
                              "--policy", "heft", "--trace", trace});

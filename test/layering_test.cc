@@ -188,7 +188,7 @@ TEST(Layering, EveryIncludeOfOursExists) {
 }
 
 TEST(Layering, NothingShippedIncludesTestingHeaders) {
-  for (const char* folder : {"tutti", "tools", "studies"}) {
+  for (const char* folder : {"tutti", "tools"}) {
     for (const std::string& path : sources_of(folder)) {
       if (is_for_tests(path)) continue;
       for (const std::string& included : includes_of(path)) {
