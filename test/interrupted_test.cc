@@ -61,6 +61,14 @@ TEST_F(Interrupted, RunOfCommandsSaysHowToGoOnAndExitsWith130) {
 
 class LittleMemory : public Cli {
  protected:
+  void SetUp() override {
+    Cli::SetUp();
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    GTEST_SKIP() << "the address sanitizer needs terabytes of address space";
+#endif
+#endif
+  }
   // 120 MB of address space, as ulimit -v counts it, and no more than half a minute.
   static Wish limited() {
     return {.launcher = {"/bin/sh", "-c", "ulimit -v 120000; exec timeout 30 \"$0\" \"$@\""}};

@@ -212,9 +212,10 @@ TEST(HttpServer, TellsWhoSendsTooMuchOrTooSlowly) {
 }
 
 TEST(HttpServer, TurnsAwayConnectionsAndBodiesBeyondItsLimits) {
-  Running running({.connections = 2, .body_bytes = 100});
+  // The server's threads look at them until it is gone.
   std::atomic<bool> go{false};
   std::atomic<int> answering{0};
+  Running running({.connections = 2, .body_bytes = 100});
   running.echo.hook = [&](const HttpRequest&) {
     ++answering;
     while (!go) std::this_thread::yield();
