@@ -11,27 +11,13 @@
 #include <string_view>
 #include <utility>
 
+#include "tutti/base/suggest.h"
 #include "tutti/graph/kind/kind.h"
 
 namespace tutti {
 namespace {
 
-constexpr size_t kMostEdits = 2;
-
-// Levenshtein's distance.
-size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
+constexpr int kMostEdits = 2;
 
 std::string without_digits(std::string_view name) {
   std::string rest(name);
@@ -39,12 +25,27 @@ std::string without_digits(std::string_view name) {
   return rest;
 }
 
+std::string in_small_letters(std::string_view name) {
+  std::string small(name);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return small;
+}
+
+// "sm16" and "sm32" are two names of one family; "gpu2" where there is only "gpu" is a slip.
+bool are_numbered_alike(std::string_view a, std::string_view b) {
+  const std::string stem = without_digits(a);
+  return stem == without_digits(b) && stem.size() < a.size() && stem.size() < b.size();
+}
+
 // How many edits a slip would have taken; none if it does not look like one. Something of the
-// shorter name must be left, or "a" would be a slip for "b".
-std::optional<size_t> edits_of_slip(std::string_view written, std::string_view meant) {
-  if (written == meant || without_digits(written) == without_digits(meant)) return std::nullopt;
-  const size_t edits = edits_between(written, meant);
-  if (edits > kMostEdits || edits >= std::min(written.size(), meant.size())) return std::nullopt;
+// shorter name must be left, or "a" would be a slip for "b". Another case is one edit.
+std::optional<int> edits_of_slip(std::string_view written, std::string_view meant) {
+  if (written == meant || are_numbered_alike(written, meant)) return std::nullopt;
+  if (in_small_letters(written) == in_small_letters(meant)) return 1;
+  const int edits = edits_between(written, meant);
+  const int shorter = static_cast<int>(std::min(written.size(), meant.size()));
+  if (edits > kMostEdits || edits >= shorter) return std::nullopt;
   return edits;
 }
 
@@ -161,7 +162,7 @@ class NameCheck {
   }
 
   // Of several names that may have been meant, the nearest.
-  void note(size_t edits, const RowNames& row, std::string_view key, std::string_view written,
+  void note(int edits, const RowNames& row, std::string_view key, std::string_view written,
             std::string_view meant) {
     if (edits >= fewest_edits_) return;
     fewest_edits_ = edits;
@@ -176,7 +177,7 @@ class NameCheck {
   const std::string& file_;
   const std::vector<RowNames> rows_;
   std::vector<std::string> device_kinds_;
-  size_t fewest_edits_ = kMostEdits + 1;
+  int fewest_edits_ = kMostEdits + 1;
   std::optional<Error> error_;
 };
 

@@ -140,8 +140,14 @@ class PlanReader {
     if (timed_count_ == 0 && plan_.simulated) {
       fields.fail("\"timeline\" says what start_ns and finish_ns are of, but no op has them");
     }
+    if (timed_count_ > 0) return;
     // Plans of tutti 0.1 without a timeline say 0.
-    if (timed_count_ == 0) plan_.planned_makespan.reset();
+    if (plan_.planned_makespan.value_or(Duration{0}).count() != 0) {
+      fields.fail(
+          "\"planned_makespan_ns\" is the end of a timeline, but no op has start_ns and "
+          "finish_ns; leave it out");
+    }
+    plan_.planned_makespan.reset();
   }
 
   void read_strict_order(Fields& fields, const Document& order) {

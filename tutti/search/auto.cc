@@ -307,8 +307,10 @@ class Portfolio {
                      .priority = std::move(result.plan.priority),
                      .strict_order = std::move(result.plan.strict_order)};
     }
-    if (result.plan.start.empty()) {
-      give_timeline(problem_, work_.model, progress_.until(1), result.plan);
+    // By which it was chosen; that of the policy, if it has one, where it cannot be had.
+    Plan timed = result.plan;
+    if (give_timeline(problem_, work_.model, progress_.until(1), timed)) {
+      result.plan = std::move(timed);
     }
     Provenance& provenance = result.plan.provenance;
     provenance.policy = "auto:" + winner.tried.policy;

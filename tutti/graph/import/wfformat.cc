@@ -111,8 +111,9 @@ class WfBuilder {
     if (done_value_[number].valid()) outputs.push_back({.name = done_name(number)});
     const Command command = command_of(number);
     const bool can_run = fault_of(command).empty();
-    // A command that was never timed takes its time all the same (tutti/costs/assumed.h).
-    const bool unknown = can_run && !task.has_run_time;
+    // A command that was never timed takes its time all the same (tutti/costs/assumed.h), and one
+    // of zero was not timed.
+    const bool unknown = can_run && (!task.has_run_time || task.run_time.count() == 0);
     if (!unknown && task.run_time.count() == 0) ++without_run_time_;
     const GivenTime run_time = {
         "", options.scale_by_machine_speed ? scaled_run_time(task) : task.run_time};
