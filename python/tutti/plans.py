@@ -104,6 +104,7 @@ def _all_on(made, device, graph, settings):
     content = json.loads(made.text)
     content.pop("strict_order", None)
     content.pop("planned_makespan_ns", None)
+    content.pop("timeline", None)
     content.update(policy="single_device", evaluations=0)
     for op in content["ops"]:
         op["device"] = device
