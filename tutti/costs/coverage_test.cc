@@ -103,6 +103,10 @@ TEST(Coverage, FindsNamesThatWereMistyped) {
       slip_of(rows({{"rellu", "cpu"}})),
       "costs.toml:3: run_time says kind = \"rellu\", but the graph has no op of that kind; did you "
       "mean \"relu\"?");
+  for (const char* written : {"gpu2", "GPU"}) {  // a digit too many, another case
+    EXPECT_NE(slip_of(rows({{"relu", written}})).find("did you mean \"gpu\""), std::string::npos)
+        << written;
+  }
   CostSpec efficiency;
   efficiency.efficiencies = {{.kind = "relu", .device_kind = "gpuu", .efficiency = 0.5}};
   EXPECT_NE(slip_of(efficiency).find("did you mean \"gpu\""), std::string::npos);

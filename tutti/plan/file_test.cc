@@ -68,6 +68,9 @@ TEST(PlanFile, WithoutATimelinePlansNoMakespan) {
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_FALSE(again->planned_makespan) << none;
   }
+  std::string forged = text;
+  forged.replace(forged.find("\"ops\""), 0, "\"planned_makespan_ns\":1, ");
+  EXPECT_FALSE(read(forged, world.problem()));
 }
 
 TEST(PlanFile, OfAnotherGraphSaysSoEvenWhereItsOpsAreUnknown) {
