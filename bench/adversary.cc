@@ -125,14 +125,10 @@ Machine machine_of(const Instance& instance) {
 // Calls `use` with the problem of the instance.
 template <class Use>
 auto with_problem(const Instance& instance, const Use& use) {
-  const Graph graph = graph_of(instance);
-  const Machine machine = machine_of(instance);
   CostSpec spec;
   spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = kNoise};
   spec.transfer_noise = spec.run_time_noise;
-  const Costs costs = Costs::build(graph, machine, spec).value();
-  const Problem problem = Problem::make(graph, machine, costs).value();
-  return use(problem);
+  return use(Problem::make(graph_of(instance), machine_of(instance), spec).value());
 }
 
 struct Verdict {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
+#include <optional>
 
 #include "studies/doppler/released/simulator.h"
 #include "tutti/base/check.h"
@@ -28,30 +28,17 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
-struct Setting {
-  Graph graph;
-  Machine machine;
-  Costs costs;
-  std::unique_ptr<Problem> problem;
-
-  Setting(Graph made_graph, const char* preset)
-      : graph(std::move(made_graph)),
-        machine(must(make_preset(preset))),
-        costs(must(Costs::build(graph, machine))),
-        problem(std::make_unique<Problem>(must(Problem::make(graph, machine, costs)))) {}
-};
-
-// One setting is kept from benchmark to benchmark: a graph of a million ops takes a while to make.
+// One problem is kept from benchmark to benchmark: a graph of a million ops takes a while to make.
 const Problem& layered_problem(int64_t ops, const char* preset) {
-  static std::unique_ptr<Setting> setting;
+  static std::optional<Problem> problem;
   static std::pair<int64_t, std::string> made;
-  if (!setting || made != std::pair<int64_t, std::string>{ops, preset}) {
-    setting.reset();
-    setting =
-        std::make_unique<Setting>(must(make_layered({.ops = static_cast<int32_t>(ops)})), preset);
+  if (!problem || made != std::pair<int64_t, std::string>{ops, preset}) {
+    problem.reset();
+    problem.emplace(must(Problem::make(must(make_layered({.ops = static_cast<int32_t>(ops)})),
+                                       must(make_preset(preset)))));
     made = {ops, preset};
   }
-  return *setting->problem;
+  return *problem;
 }
 
 Plan plan_with(const char* policy, const Problem& problem) {
@@ -75,12 +62,13 @@ void released_layer(benchmark::State& state) {
     state.SkipWithError("needs doppler/ in ../shared/data or $TUTTI_DATA");
     return;
   }
-  const Setting setting(must(load_graph(path)).graph, "uniform-4");
+  const Problem problem =
+      must(Problem::make(must(load_graph(path)).graph, must(make_preset("uniform-4"))));
   std::vector<Plan> plans;
   for (uint64_t seed = 0; seed < 16; ++seed) {
-    plans.push_back(must(make_plan(**find_policy("random"), *setting.problem, {}, seed)));
+    plans.push_back(must(make_plan(**find_policy("random"), problem, {}, seed)));
   }
-  ReleasedSimulator simulator(*setting.problem);
+  ReleasedSimulator simulator(problem);
   size_t next = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(simulator.evaluate(plans[next++ % plans.size()].placement));

@@ -27,8 +27,7 @@ class Truth {
  public:
   void look_at(uint64_t seed) {
     seed_ = seed;
-    const brute_force::SmallProblem small = brute_force::random_problem(seed);
-    const Problem& problem = *small.problem;
+    const Problem problem = brute_force::random_problem(seed);
     ++problems_;
     const Duration runs = brute_force::best_work_conserving(problem);
     const Result<ExactPlan> alone = best_work_conserving(problem, {});

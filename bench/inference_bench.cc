@@ -42,8 +42,8 @@ T must(Result<T> result) {
 
 double median_ms(const Graph& graph, const Machine& machine, const DopplerModel& model, Plans plans,
                  int runs) {
-  const Costs costs = must(Costs::build(graph, machine));
-  const Problem problem = must(Problem::make(graph, machine, costs));
+  const Problem problem =
+      must(Problem::make(Shared<Graph>::borrowed(graph), Shared<Machine>::borrowed(machine)));
   std::vector<double> times;
   for (int i = 0; i < runs; ++i) {
     const std::clock_t begin = std::clock();

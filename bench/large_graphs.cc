@@ -93,9 +93,8 @@ void compare(int32_t most_ops, uint64_t seed) {
       "op by op takes | clusters take |\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n");
   for (const Graph& graph : graphs(most_ops, seed)) {
     for (const char* preset : {"p100-4", "cluster-2x4", "mixed-5"}) {
-      const Machine machine = must(make_preset(preset));
-      const Costs costs = must(Costs::build(graph, machine));
-      const Problem problem = must(Problem::make(graph, machine, costs));
+      const Problem problem =
+          must(Problem::make(Shared<Graph>::borrowed(graph), must(make_preset(preset))));
       PhysicalSimulator simulator(problem);
       const Outcome ops = outcome(simulator, [&] { return plan_op_by_op(model, problem); });
       const Outcome clusters = outcome(simulator, [&] { return plan_by_clusters(model, problem); });

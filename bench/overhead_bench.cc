@@ -64,17 +64,14 @@ Machine cpus(int devices, int slots) {
 class Tutti {
  public:
   Tutti(const Graph& graph, const EmptyLayers& layers, int devices, int slots, bool traced)
-      : graph_(graph),
-        machine_(cpus(devices, slots)),
-        costs_(must(Costs::build(graph_, machine_, {}))),
-        problem_(must(Problem::make(graph_, machine_, costs_))) {
+      : problem_(must(Problem::make(Shared<Graph>::borrowed(graph), cpus(devices, slots)))) {
     OpTable table;
     table.add("nothing", "cpu", [](const OpCall&) -> Result<void> { return {}; });
-    runtime_ = must(LocalRuntime::open(machine_, std::move(table)));
+    runtime_ = must(LocalRuntime::open(problem_.machine, std::move(table)));
     runtime_->set_options({.trace = traced});
     // As a planner would have it: layer after layer, and within one in no order of ids.
     Rng rng(1);
-    for (const OpId op : graph_.ops()) {
+    for (const OpId op : graph.ops()) {
       plan_.placement.push_back(DeviceId{static_cast<int32_t>(rng.below(devices))});
       plan_.priority.push_back(op.index / layers.width * 1'000'000 +
                                static_cast<int64_t>(rng.below(1'000'000)));
@@ -83,9 +80,6 @@ class Tutti {
   void run() { must(runtime_->run(problem_, plan_)); }
 
  private:
-  const Graph& graph_;
-  Machine machine_;
-  Costs costs_;
   Problem problem_;
   std::unique_ptr<LocalRuntime> runtime_;
   Plan plan_;

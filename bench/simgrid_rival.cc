@@ -190,11 +190,11 @@ double median(std::vector<double> numbers) {
 }
 
 int compare(int32_t ops, int repeats, int32_t operands) {
-  const Graph graph =
-      must(make_layered({.ops = ops, .operands = operands, .bytes = 1 << 20, .flops = 1e7}));
-  const Machine machine = machine_of_pairs();
-  const Costs costs = must(Costs::build(graph, machine));
-  const Problem problem = must(Problem::make(graph, machine, costs));
+  const Problem problem = must(Problem::make(
+      must(make_layered({.ops = ops, .operands = operands, .bytes = 1 << 20, .flops = 1e7})),
+      machine_of_pairs()));
+  const Graph& graph = problem.graph;
+  const Machine& machine = problem.machine;
   Plan plan = must(make_plan(**find_policy("heft"), problem, {}, 1));
   plan.strict_order.resize(static_cast<size_t>(machine.size()));
   std::vector<OpId> by_start(graph.topological_order().begin(), graph.topological_order().end());

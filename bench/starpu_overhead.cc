@@ -62,16 +62,13 @@ Machine two_cpus() {
 class Ours {
  public:
   Ours(const Graph& graph, const EmptyLayers& layers)
-      : graph_(graph),
-        machine_(two_cpus()),
-        costs_(must(Costs::build(graph_, machine_, {}))),
-        problem_(must(Problem::make(graph_, machine_, costs_))),
+      : problem_(must(Problem::make(Shared<Graph>::borrowed(graph), two_cpus()))),
         ranks_(StarpuRanks::alone()) {
     OpTable table;
     table.add("nothing", "cpu", [](const OpCall&) -> Result<void> { return {}; });
-    runtime_ = must(StarpuRuntime::open(machine_, std::move(table), *ranks_));
+    runtime_ = must(StarpuRuntime::open(problem_.machine, std::move(table), *ranks_));
     Rng rng(1);
-    for (const OpId op : graph_.ops()) {
+    for (const OpId op : graph.ops()) {
       plan_.placement.push_back(DeviceId{static_cast<int32_t>(rng.below(2))});
       plan_.priority.push_back(op.index / layers.width * 1'000'000 +
                                static_cast<int64_t>(rng.below(1'000'000)));
@@ -83,9 +80,6 @@ class Ours {
   }
 
  private:
-  const Graph& graph_;
-  Machine machine_;
-  Costs costs_;
   Problem problem_;
   std::unique_ptr<StarpuRanks> ranks_;
   std::unique_ptr<StarpuRuntime> runtime_;

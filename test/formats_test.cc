@@ -44,10 +44,9 @@ T first_plan_file(const std::string& name, Result<T> (*read)(Source&)) {
 }
 
 struct FirstPlan {
-  Graph graph = first_plan_file("graph.json", read_graph);
-  Machine machine = first_plan_file("machine.toml", read_machine);
-  Costs costs = Costs::build(graph, machine).value();
-  Problem problem = Problem::make(graph, machine, costs).value();
+  Problem problem = Problem::make(first_plan_file("graph.json", read_graph),
+                                  first_plan_file("machine.toml", read_machine))
+                        .value();
 };
 
 #define TUTTI_NEEDS_TOML() \
@@ -124,8 +123,8 @@ TEST(Formats, PlanExamplesAreGoodPlansOfTheFirstExample) {
     const Result<Plan> plan = read_plan(source, first.problem);
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(check_plan(first.problem, *plan), std::vector<std::string>());
-    EXPECT_EQ(plan->provenance.machine_fingerprint, first.machine.fingerprint());
-    EXPECT_EQ(plan->provenance.costs_fingerprint, first.costs.fingerprint());
+    EXPECT_EQ(plan->provenance.machine_fingerprint, first.problem.machine.fingerprint());
+    EXPECT_EQ(plan->provenance.costs_fingerprint, first.problem.costs.fingerprint());
   }
 }
 

@@ -111,10 +111,9 @@ Result<void> learn_from(const std::string& path, const Graphs& graphs, const Mac
   Error last = invalid_input(path + ": a trace says nothing without its graph; give the graph too");
   for (const auto& imported : graphs) {
     const Graph& graph = imported->graph;
-    const Result<Costs> costs =
-        Costs::build(graph, machine, unit_costs(graph, machine, everything));
-    if (!costs) return costs.error();
-    const Result<Problem> problem = Problem::make(graph, machine, *costs);
+    const Result<Problem> problem =
+        Problem::make(Shared<Graph>::borrowed(graph), Shared<Machine>::borrowed(machine),
+                      unit_costs(graph, machine, everything));
     if (!problem) return problem.error();
     Result<Source> source = Source::open(path);
     if (!source) return source.error();

@@ -210,14 +210,12 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     return invalid_input(
         "--as-recorded needs --machine recorded: only there are the hosts it names");
   }
-  loaded.imported = std::make_unique<Imported>(std::move(*imported));
-  const Graph& read_graph = loaded.imported->graph;
+  const Graph& read_graph = imported->graph;
   Result<Machine> loaded_machine = given                   ? Result<Machine>(std::move(*given))
-                                   : machine == "recorded" ? recorded_machine(*loaded.imported)
+                                   : machine == "recorded" ? recorded_machine(*imported)
                                    : read_graph.command_count() > 0 ? load_command_machine(machine)
                                                                     : load_machine(machine);
   if (!loaded_machine) return loaded_machine.error();
-  loaded.machine = std::make_unique<Machine>(std::move(*loaded_machine));
   Result<CostSpec> loaded_costs = load_costs(costs);
   if (!loaded_costs) return loaded_costs.error();
   CostSpec spec = std::move(*loaded_costs);
@@ -231,16 +229,19 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   if (!import_flags.quiet) warn_about_assumed(assumed, graph);
   loaded.calibration = spec.calibration;
   loaded.validation = spec.validation;
-  if (const auto good = check_names(loaded.imported->graph, *loaded.machine, spec, costs); !good) {
+  if (const auto good = check_names(read_graph, *loaded_machine, spec, costs); !good) {
     return good.error();
   }
-  Result<Costs> built = Costs::build(loaded.imported->graph, *loaded.machine, spec);
-  if (!built) return Error{built.error().kind, graph + ": " + built.error().message};
-  loaded.costs = std::make_unique<Costs>(std::move(*built));
+  const Result<Problem> unconstrained =
+      Problem::make(std::move(imported->graph), std::move(*loaded_machine), spec);
+  if (!unconstrained) {
+    return Error{unconstrained.error().kind, graph + ": " + unconstrained.error().message};
+  }
+  loaded.imported = std::make_unique<Imported>(std::move(*imported));
   if (!import_flags.quiet) {
-    warn_about_costs(loaded.imported->graph, spec, graph, costs);
-    warn_about_units(spec, *loaded.machine, costs);
-    warn_about_coverage(*loaded.costs, graph);
+    warn_about_costs(unconstrained->graph, spec, graph, costs);
+    warn_about_units(spec, unconstrained->machine, costs);
+    warn_about_coverage(unconstrained->costs, graph);
   }
   Constraints rules;
   if (!constraints.empty()) {
@@ -251,9 +252,8 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     rules = std::move(*read);
   }
   if (values_are_files && rules.memory_limits.empty()) rules.memory = false;
-  if (as_recorded) pin_as_recorded(*loaded.imported, rules);
-  Result<Problem> problem =
-      Problem::make(loaded.imported->graph, *loaded.machine, *loaded.costs, rules);
+  if (as_recorded) pin_as_recorded(*loaded.imported, unconstrained->graph, rules);
+  Result<Problem> problem = unconstrained->with_constraints(rules);
   if (!problem) {
     const std::string& about = constraints.empty() ? graph : constraints;
     return Error{problem.error().kind, about + ": " + problem.error().message};

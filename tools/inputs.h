@@ -19,11 +19,9 @@
 
 namespace tutti {
 
-// A Problem with everything it refers to. It may be moved: the parts stay where they are.
+// A Problem and what else the files say.
 struct LoadedProblem {
-  std::unique_ptr<Imported> imported;
-  std::unique_ptr<Machine> machine;
-  std::unique_ptr<Costs> costs;
+  std::unique_ptr<Imported> imported;  // its graph is the problem's
   std::unique_ptr<Problem> problem;
   // What the costs file says about itself, where it was measured.
   std::optional<CostSpec::Calibration> calibration{};

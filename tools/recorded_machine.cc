@@ -47,12 +47,12 @@ Result<Machine> recorded_machine(const Imported& imported) {
   return Machine::build(std::move(spec));
 }
 
-void pin_as_recorded(const Imported& imported, Constraints& constraints) {
-  for (const OpId op : imported.graph.ops()) {
+void pin_as_recorded(const Imported& imported, const Graph& graph, Constraints& constraints) {
+  for (const OpId op : graph.ops()) {
     const auto index = static_cast<size_t>(op.index);
     if (index >= imported.host_of_op.size() || imported.host_of_op[index] < 0) continue;
     const WfHost& host = imported.hosts[static_cast<size_t>(imported.host_of_op[index])];
-    constraints.pins.push_back({std::string(imported.graph.op_name(op)), {host.name}});
+    constraints.pins.push_back({std::string(graph.op_name(op)), {host.name}});
   }
 }
 

@@ -14,8 +14,8 @@ namespace tutti {
 // of 10 Gbit/s, which the files do not state. Fails if the file names no hosts.
 Result<Machine> recorded_machine(const Imported& imported);
 
-// Pins every op to the host it ran on, where the file says so.
-void pin_as_recorded(const Imported& imported, Constraints& constraints);
+// Pins every op of the graph that was read to the host it ran on, where the file says so.
+void pin_as_recorded(const Imported& imported, const Graph& graph, Constraints& constraints);
 
 }  // namespace tutti
 

@@ -90,7 +90,7 @@ Result<Validation> run_plans(const ValidateArguments& arguments,
     planned = stop.by(Stop::Clock::now() + budget / 2);  // what is planned has to be run, too
     stop = stop.by(Stop::Clock::now() + budget);
   }
-  const Machine& machine = *problems[0].machine;
+  const Machine& machine = problems[0].problem->machine;
   const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
   if (!runtime) return runtime.error();
   if (const std::string note = (*runtime)->note(); !note.empty()) {

@@ -77,7 +77,7 @@ Result<Answer> plan_on(AutoSettings settings, const LoadedProblem& loaded,
   settings.budget = clock.rest_of(settings.budget, plans_left);
   Result<AutoResult> result = plan_auto(*loaded.problem, settings);
   if (!result) return result.error();
-  return Answer{loaded.machine->name(), std::move(*result), lower_bounds(*loaded.problem)};
+  return Answer{loaded.problem->machine.name(), std::move(*result), lower_bounds(*loaded.problem)};
 }
 
 // The baseline, what the change makes of it, and what the change is worth.
@@ -103,14 +103,15 @@ Result<Outcome> ask(const AutoSettings& settings, const LoadedProblem& loaded,
   Result<Answer> now = plan_on(settings, loaded, clock, 2, {});
   if (!now) return now.error();
   std::optional<Plan> start;
-  if (has_devices_of(*changed.machine, *loaded.machine)) {
+  if (has_devices_of(changed.problem->machine, loaded.problem->machine)) {
     start = carried_over(now->result.plan, *loaded.problem, *changed.problem);
   }
   Result<Answer> then = plan_on(settings, changed, clock, 1, std::move(start));
   if (!then) return then.error();
   Outcome outcome{std::move(*now), std::move(*then)};
   Judge judge(*loaded.problem, settings.model.model, settings.model.order);
-  if (judge.depends_on_seed() || !has_devices_of(*loaded.machine, *changed.machine)) return outcome;
+  if (judge.depends_on_seed() || !has_devices_of(loaded.problem->machine, changed.problem->machine))
+    return outcome;
   const std::optional<Plan> back =
       carried_over(outcome.then.result.plan, *changed.problem, *loaded.problem);
   if (!back) return outcome;
@@ -177,7 +178,7 @@ int run_what_if(const WhatIfArguments& arguments) {
   if (!settings) return report(settings.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
-  Result<Machine> machine = changed_machine(arguments, *loaded->machine);
+  Result<Machine> machine = changed_machine(arguments, loaded->problem->machine);
   if (!machine) return report(machine.error());
   ProblemInputs again = arguments.inputs;
   again.import_flags.quiet = true;

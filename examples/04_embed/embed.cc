@@ -98,10 +98,7 @@ tutti::Machine two_cores() {
 }  // namespace
 
 int main() {
-  const tutti::Graph graph = letters();
-  const tutti::Machine machine = two_cores();
-  const tutti::Costs costs = must(tutti::Costs::build(graph, machine, {}));
-  const tutti::Problem problem = must(tutti::Problem::make(graph, machine, costs));
+  const tutti::Problem problem = must(tutti::Problem::make(letters(), two_cores()));
 
   // The best of all policies, improved by search: the same plan every time, under a count.
   const tutti::AutoResult best =
@@ -111,12 +108,12 @@ int main() {
               static_cast<long long>(tutti::lower_bounds(problem).strongest().count() / 1000));
   int on_second = 0;
   for (const tutti::DeviceId device : best.plan.placement) on_second += device.index == 1;
-  std::printf("ops: %d on cpu0, %d on cpu1\n", graph.size() - on_second, on_second);
+  std::printf("ops: %d on cpu0, %d on cpu1\n", problem.graph.size() - on_second, on_second);
 
   tutti::OpTable ops = tutti::OpTable::standard();
   ops.add("count", "cpu", count);
   ops.add("total", "cpu", total);
-  const auto runtime = must(tutti::LocalRuntime::open(machine, std::move(ops)));
+  const auto runtime = must(tutti::LocalRuntime::open(problem.machine, std::move(ops)));
   runtime->set_options({.input = [](tutti::ValueId value, const tutti::Block& block) {
     // Inputs and counts were added by turns, so the parts are every other value.
     const std::string part = part_of_text(value.index / 2);
@@ -125,7 +122,7 @@ int main() {
   must(runtime->run(problem, best.plan));
 
   const std::vector<std::byte> bytes =
-      must(runtime->result(graph.outputs(tutti::OpId{graph.size() - 1}).front()));
+      must(runtime->result(problem.graph.outputs(tutti::OpId{problem.graph.size() - 1}).front()));
   int32_t sums[kLetters];
   std::memcpy(sums, bytes.data(), sizeof(sums));
   for (int i = 0; i < kLetters; ++i) {

@@ -76,15 +76,12 @@ Machine two_cpus() {
 }  // namespace
 
 int main() {
-  const Graph graph = signals();
-  const Machine machine = two_cpus();
-  const Costs costs = must(Costs::build(graph, machine, {}));
-  const Problem problem = must(Problem::make(graph, machine, costs));
+  const Problem problem = must(Problem::make(signals(), two_cpus()));
 
   OpTable ops = OpTable::standard();
   ops.add("smooth", "cpu", smooth);  // the one call
 
-  const auto runtime = must(LocalRuntime::open(machine, std::move(ops)));
+  const auto runtime = must(LocalRuntime::open(problem.machine, std::move(ops)));
   runtime->set_options({.input = [](ValueId value, const Block& block) {
     auto* data = static_cast<float*>(block.data);
     for (int64_t i = 0; i < kSize; ++i) data[i] = static_cast<float>(value.index == 0 ? i : i * i);
@@ -93,10 +90,11 @@ int main() {
   const Trace trace = must(runtime->run(problem, plan));
 
   for (const OpSpan& span : trace.ops) {
-    fmt::print("{} ran on {}\n", graph.op_name(span.op), machine.device(span.device).name);
+    fmt::print("{} ran on {}\n", problem.graph.op_name(span.op),
+               problem.machine.device(span.device).name);
   }
   const std::vector<std::byte> bytes =
-      must(runtime->result(graph.outputs(OpId{graph.size() - 1}).front()));
+      must(runtime->result(problem.graph.outputs(OpId{problem.graph.size() - 1}).front()));
   float sums[kSize];
   std::memcpy(sums, bytes.data(), sizeof(sums));
   for (const float sum : sums) fmt::print("{:.2f} ", sum);

@@ -14,8 +14,7 @@ bool fuzz_constraints(const uint8_t* data, size_t size) {
     return false;
   }
   const Problem& fixed = fixed_problem();
-  const Result<Problem> problem =
-      Problem::make(fixed.graph, fixed.machine, fixed.costs, *constraints);
+  const Result<Problem> problem = fixed.with_constraints(*constraints);
   if (!problem) {
     expect_refusal_of_problem(problem.error());
     return true;

@@ -1,4 +1,4 @@
-// A graph, a machine and what is worked out from them, held together for a test.
+// A problem from parts that make one, for a test.
 
 #ifndef TUTTI_TEST_SUPPORT_WORLD_H_
 #define TUTTI_TEST_SUPPORT_WORLD_H_
@@ -37,18 +37,15 @@ inline Machine machine_from(const std::string& json) {
 }
 
 struct World {
-  Graph graph;
-  Machine machine;
-  Costs costs;
-  std::unique_ptr<Problem> problem;
+  std::shared_ptr<const Problem> problem;
+  const Graph& graph = problem->graph;
+  const Machine& machine = problem->machine;
+  const Costs& costs = problem->costs;
 
   World(Graph made_graph, Machine made_machine, const CostSpec& spec = {},
         const Constraints& constraints = {})
-      : graph(std::move(made_graph)),
-        machine(std::move(made_machine)),
-        costs(must(Costs::build(graph, machine, spec))),
-        problem(
-            std::make_unique<Problem>(must(Problem::make(graph, machine, costs, constraints)))) {}
+      : problem(std::make_shared<const Problem>(must(
+            Problem::make(std::move(made_graph), std::move(made_machine), spec, constraints)))) {}
 
   World(Graph made_graph, const char* preset)
       : World(std::move(made_graph), must(make_preset(preset))) {}

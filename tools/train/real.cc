@@ -92,7 +92,7 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   }
   Result<Knowledge> knowledge = load_knowledge(training.calibration, problem.machine);
   if (!knowledge) return knowledge.error();
-  Result<KnownProblem> known = known_problem(problem.graph, problem.machine, {}, *knowledge);
+  const Result<Problem> known = known_problem(problem.graph, problem.machine, {}, *knowledge);
   if (!known) return known.error();
   auto runtime = RealRuntime::open(problem.machine, training.stop);
   if (!runtime) return runtime.error();
@@ -104,7 +104,7 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
     fmt::print(stderr, "tutti: the run in {} goes on; --plans is for its beginning and not read\n",
                training.folder);
   }
-  const FirstPlans plans = [&] { return first_plans(training, *known->problem, start, path); };
+  const FirstPlans plans = [&] { return first_plans(training, *known, start, path); };
   RealStageSettings settings{.folder = training.folder, .on_round = show};
   settings.search.runs = training.runs;
   settings.search.margin = training.margin;

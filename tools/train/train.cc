@@ -214,7 +214,7 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
     auto problem = inputs.load();
     if (!problem) return problem.error();
     loaded.push_back(std::move(*problem));
-    owned.push_back(TrainingProblem::of(graph, *loaded.back().problem));
+    owned.push_back(std::make_unique<TrainingProblem>(graph, *loaded.back().problem));
     worlds.push_back(owned.back().get());
   }
   auto made = configuration({.name = arguments.config,

@@ -12,38 +12,29 @@ namespace tutti {
 namespace {
 
 // One experiment as a problem with its plan.
-class Run {
- public:
+struct Run {
   static Result<Run> make(const Machine& machine, const Experiment& experiment,
                           const CanRun& can_run) {
-    Run run;
-    const CostSpec spec = unit_costs(experiment.graph, machine, can_run);
-    Result<Costs> costs = Costs::build(experiment.graph, machine, spec);
-    if (!costs) return costs.error();
-    run.costs_ = std::make_unique<Costs>(std::move(*costs));
-    Result<Problem> problem = Problem::make(experiment.graph, machine, *run.costs_);
+    Result<Problem> problem =
+        Problem::make(Shared<Graph>::borrowed(experiment.graph), Shared<Machine>::borrowed(machine),
+                      unit_costs(experiment.graph, machine, can_run));
     if (!problem) return problem.error();
-    run.problem_ = std::make_unique<Problem>(std::move(*problem));
-    run.plan_.placement = experiment.placement;
-    run.plan_.priority.resize(experiment.placement.size());
+    Plan plan;
+    plan.placement = experiment.placement;
+    plan.priority.resize(experiment.placement.size());
     const auto order = experiment.graph.topological_order();
     for (size_t i = 0; i < order.size(); ++i) {
-      run.plan_.priority[order[i].index] = static_cast<int64_t>(i);
+      plan.priority[order[i].index] = static_cast<int64_t>(i);
     }
-    run.plan_.provenance = {.policy = "calibrate",
-                            .graph_fingerprint = experiment.graph.fingerprint(),
-                            .machine_fingerprint = machine.fingerprint(),
-                            .costs_fingerprint = run.costs_->fingerprint()};
-    return run;
+    plan.provenance = {.policy = "calibrate",
+                       .graph_fingerprint = experiment.graph.fingerprint(),
+                       .machine_fingerprint = machine.fingerprint(),
+                       .costs_fingerprint = problem->costs.fingerprint()};
+    return Run{std::move(*problem), std::move(plan)};
   }
 
-  const Problem& problem() const { return *problem_; }
-  const Plan& plan() const { return plan_; }
-
- private:
-  std::unique_ptr<Costs> costs_;
-  std::unique_ptr<Problem> problem_;
-  Plan plan_;
+  Problem problem;
+  Plan plan;
 };
 
 std::vector<size_t> order_of_round(size_t count, uint64_t seed, int64_t round) {
@@ -89,15 +80,15 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
     if (options.progress) options.progress(done.runs, experiment);
     Result<Run> run = Run::make(machine, experiment, can_run);
     if (!run) return run.error();
-    Result<Trace> trace = runtime.run(run->problem(), run->plan());
+    Result<Trace> trace = runtime.run(run->problem, run->plan);
     for (int i = 0; i < options.warm_ups && turn != warm && trace && !options.stop.now(); ++i) {
-      trace = runtime.run(run->problem(), run->plan());
+      trace = runtime.run(run->problem, run->plan);
     }
     warm = turn;
     if (!trace && options.stop.now()) break;
     ++done.runs;
     if (trace) {
-      knowledge.learn(run->problem(), *trace, options.when);
+      knowledge.learn(run->problem, *trace, options.when);
       if (!options.keep) continue;
       if (const Result<void> kept = options.keep(done.runs); !kept) return kept.error();
       continue;

@@ -53,11 +53,11 @@ TEST(Calibrate, FindsTheTrueCostsOfWhatItMeasured) {
   const Knowledge knowledge = measured(bench, reality, 4);
   const CostSpec spec = knowledge.costs(bench.sheet);
   for (const Graph* graph : {&bench.first, &bench.second}) {
-    const Costs truth = reality.clean_costs(*graph);
+    const Problem real = reality.clean_problem(*graph);
     const Costs found = must(Costs::build(*graph, bench.sheet, spec));
     for (const OpId op : graph->ops()) {
       for (const DeviceId device : bench.sheet.devices()) {
-        const auto expected = static_cast<double>(truth.run_time(op, device).count());
+        const auto expected = static_cast<double>(real.costs.run_time(op, device).count());
         const auto got = static_cast<double>(found.run_time(op, device).count());
         EXPECT_NEAR(got / expected, 1, 0.04) << graph->op_name(op);
         const double spread = found.run_time_noise(op, device).spec().spread;
@@ -118,13 +118,13 @@ TEST(Calibrate, ForetellsSizesThatItDidNotMeasure) {
                  {.runs = 4 * static_cast<int64_t>(probes.size())}));
   const CostSpec spec = knowledge.costs(bench.sheet);
   const auto error_on = [&](const Graph& graph) {
-    const Costs truth = reality.clean_costs(graph);
+    const Problem real = reality.clean_problem(graph);
     const Costs found = must(Costs::build(graph, bench.sheet, spec));
     double error = 0;
     for (const OpId op : graph.ops()) {
       for (const DeviceId device : bench.sheet.devices()) {
         error += std::abs(static_cast<double>(found.run_time(op, device).count()) /
-                              static_cast<double>(truth.run_time(op, device).count()) -
+                              static_cast<double>(real.costs.run_time(op, device).count()) -
                           1);
       }
     }
@@ -154,11 +154,10 @@ TEST(Calibrate, FindsTheTrueLinks) {
 // The makespan, on the true costs, of the plan that HEFT makes with what was measured.
 double planned_with(const Knowledge& knowledge, const Bench& bench, const HiddenMachine& reality,
                     const Graph& graph) {
-  const Costs costs = must(Costs::build(graph, bench.sheet, knowledge.costs(bench.sheet)));
-  const Problem problem = must(Problem::make(graph, bench.sheet, costs));
+  const Problem problem =
+      must(Problem::make(Graph(graph), Machine(bench.sheet), knowledge.costs(bench.sheet)));
   const Plan plan = must(make_plan(**find_policy("heft"), problem, {}, 1));
-  const Costs truth = reality.clean_costs(graph);
-  const Problem real = must(Problem::make(graph, reality.truth(), truth));
+  const Problem real = reality.clean_problem(graph);
   SimRuntime sim;
   return static_cast<double>(must(sim.run(real, plan)).makespan.count());
 }
@@ -253,11 +252,11 @@ TEST(Calibrate, LearnsFromRunsOfWholeGraphs) {
       must(whole_graphs(bench.sheet, bench.second, 6, 3, everything_runs));
   Knowledge knowledge;
   must(calibrate(bench.sheet, runs, everything_runs, reality, knowledge, {.runs = 12}));
-  const Costs truth = reality.clean_costs(bench.second);
+  const Problem real = reality.clean_problem(bench.second);
   const Costs found = must(Costs::build(bench.second, bench.sheet, knowledge.costs(bench.sheet)));
   for (const OpId op : bench.second.ops()) {
     for (const DeviceId device : bench.sheet.devices()) {
-      const auto expected = static_cast<double>(truth.run_time(op, device).count());
+      const auto expected = static_cast<double>(real.costs.run_time(op, device).count());
       EXPECT_NEAR(static_cast<double>(found.run_time(op, device).count()) / expected, 1, 0.08)
           << bench.second.op_name(op);
     }

@@ -95,9 +95,9 @@ class Search {
   }
 
   Result<RealRound> take_round(std::vector<Plan> given) {
-    Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
+    const Result<Problem> known = known_problem(graph_, machine_, constraints_, knowledge_);
     if (!known) return known.error();
-    const Problem& problem = *known->problem;
+    const Problem& problem = *known;
     RealRound round{.round = state_.round};
     std::vector<Forecast> forecasts = choose(problem, std::move(given), round);
     if (forecasts.size() == 1 && state_.round > 0) return pass(round);
@@ -133,11 +133,11 @@ class Search {
 
   // All runs that are left, for those that were the best at some time.
   Result<RealRound> take_last() {
-    Result<KnownProblem> known = known_problem(graph_, machine_, constraints_, knowledge_);
+    const Result<Problem> known = known_problem(graph_, machine_, constraints_, knowledge_);
     if (!known) return known.error();
-    std::vector<Forecast> forecasts = {{state_.best, predicted(*known->problem, state_.best)}};
+    std::vector<Forecast> forecasts = {{state_.best, predicted(*known, state_.best)}};
     for (const Plan& plan : rivals()) {
-      forecasts.push_back({plan, predicted(*known->problem, plan)});
+      forecasts.push_back({plan, predicted(*known, plan)});
     }
     const int64_t runs = settings_.runs - state_.runs;
     const Result<RaceResult> raced = run_race(forecasts, {.runs = runs, .most_each = runs});
@@ -149,9 +149,9 @@ class Search {
 
   // On the machine as it was given: what was measured of it is only for predictions.
   Result<RaceResult> run_race(const std::vector<Forecast>& forecasts, RaceSettings race_settings) {
-    const Result<Costs> costs = Costs::build(graph_, machine_, knowledge_.costs(machine_));
-    if (!costs) return costs.error();
-    const Result<Problem> bound = Problem::make(graph_, machine_, *costs, constraints_);
+    const Result<Problem> bound =
+        Problem::make(Shared<Graph>::borrowed(graph_), Shared<Machine>::borrowed(machine_),
+                      knowledge_.costs(machine_), constraints_);
     if (!bound) return bound.error();
     std::vector<Plan> plans;
     for (const Forecast& forecast : forecasts) plans.push_back(forecast.plan);
@@ -240,19 +240,12 @@ class Search {
 
 }  // namespace
 
-Result<KnownProblem> known_problem(const Graph& graph, const Machine& machine,
-                                   const Constraints& constraints, const Knowledge& knowledge) {
-  KnownProblem known;
+Result<Problem> known_problem(const Graph& graph, const Machine& machine,
+                              const Constraints& constraints, const Knowledge& knowledge) {
   Result<Machine> measured = Machine::build(knowledge.machine(machine));
   if (!measured) return measured.error();
-  known.machine = std::make_unique<Machine>(std::move(*measured));
-  Result<Costs> costs = Costs::build(graph, *known.machine, knowledge.costs(*known.machine));
-  if (!costs) return costs.error();
-  known.costs = std::make_unique<Costs>(std::move(*costs));
-  Result<Problem> problem = Problem::make(graph, *known.machine, *known.costs, constraints);
-  if (!problem) return problem.error();
-  known.problem = std::make_unique<Problem>(std::move(*problem));
-  return known;
+  const CostSpec costs = knowledge.costs(*measured);
+  return Problem::make(Shared<Graph>::borrowed(graph), std::move(*measured), costs, constraints);
 }
 
 Result<RealSearchResult> search_for_real(const Graph& graph, const Machine& machine,

@@ -13,7 +13,6 @@
 #define TUTTI_CALIBRATE_REAL_SEARCH_H_
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,15 +24,10 @@
 
 namespace tutti {
 
-// A problem with costs of its own, as they are known now.
-struct KnownProblem {
-  std::unique_ptr<Machine> machine{};
-  std::unique_ptr<Costs> costs{};
-  std::unique_ptr<Problem> problem{};
-};
-// Fails as Costs::build and Problem::make do. Keeps a reference to the graph.
-Result<KnownProblem> known_problem(const Graph& graph, const Machine& machine,
-                                   const Constraints& constraints, const Knowledge& knowledge);
+// The problem on the machine and with the costs as they are known now. Fails as Problem::make does.
+// Borrows the graph.
+Result<Problem> known_problem(const Graph& graph, const Machine& machine,
+                              const Constraints& constraints, const Knowledge& knowledge);
 
 // Who thinks of plans.
 class Proposer {

@@ -34,29 +34,17 @@ class HiddenMachine : public Runtime {
   };
 
   HiddenMachine(const Machine& sheet, Truth truth, int64_t runs = 0)
-      : truth_(std::move(truth)), runs_(runs) {
-    MachineSpec spec = sheet.spec();
-    for (MachineSpec::DeviceSpec& item : spec.devices) {
-      item.device.flops_per_s *= truth_.speed;
-      item.device.bytes_per_s *= truth_.speed;
-      for (auto& [dtype, rate] : item.device.flops_per_s_by_dtype) rate *= truth_.speed;
-    }
-    for (MachineSpec::LinkSpec& link : spec.links) {
-      link.bytes_per_s *= truth_.speed;
-      link.latency = link.latency * 3;
-    }
-    machine_ = std::make_unique<Machine>(Machine::build(std::move(spec)).value());
-  }
+      : truth_(std::move(truth)), machine_(slowed(sheet, truth_.speed)), runs_(runs) {}
 
   const Machine& truth() const { return *machine_; }
   int64_t runs() const { return runs_; }
 
-  // The true costs of a graph, without noise.
-  Costs clean_costs(const Graph& graph) const {
+  // The graph on this machine, without noise. Borrows the graph.
+  Problem clean_problem(const Graph& graph) const {
     CostSpec clean = truth_.costs;
     clean.run_time_noise = {};
     clean.transfer_noise = {};
-    return Costs::build(graph, *machine_, clean).value();
+    return Problem::make(Shared<Graph>::borrowed(graph), machine_, clean).value();
   }
 
   Result<Trace> run(const Problem& problem, const Plan& plan) override {
@@ -72,12 +60,10 @@ class HiddenMachine : public Runtime {
             {.kind = truth_.slower_kind, .device_kind = "", .efficiency = 1 / truth_.slower});
       }
     }
-    const Result<Costs> costs = Costs::build(problem.graph, *machine_, spec);
-    if (!costs) return costs.error();
-    const Result<Problem> real = Problem::make(problem.graph, *machine_, *costs);
+    const Result<Problem> real = Problem::make(problem.shared_graph(), machine_, spec);
     if (!real) return real.error();
     SimRuntime sim(SimModel::physical,
-                   {.seed = static_cast<uint64_t>(runs_), .sample = costs->has_noise()});
+                   {.seed = static_cast<uint64_t>(runs_), .sample = real->costs.has_noise()});
     Result<Trace> trace = sim.run(*real, plan);
     if (trace && truth_.spikes.contains(runs_)) {
       OpSpan& span = trace->ops.front();
@@ -93,9 +79,23 @@ class HiddenMachine : public Runtime {
   }
 
  private:
+  static Machine slowed(const Machine& sheet, double speed) {
+    MachineSpec spec = sheet.spec();
+    for (MachineSpec::DeviceSpec& item : spec.devices) {
+      item.device.flops_per_s *= speed;
+      item.device.bytes_per_s *= speed;
+      for (auto& [dtype, rate] : item.device.flops_per_s_by_dtype) rate *= speed;
+    }
+    for (MachineSpec::LinkSpec& link : spec.links) {
+      link.bytes_per_s *= speed;
+      link.latency = link.latency * 3;
+    }
+    return Machine::build(std::move(spec)).value();
+  }
+
   Truth truth_;
-  std::unique_ptr<Machine> machine_;
-  int64_t runs_ = 0;
+  Shared<Machine> machine_;
+  int64_t runs_;
 };
 
 // Each kind reaches another share of the peak, products least of all on the CPU.

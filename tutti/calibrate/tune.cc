@@ -141,7 +141,7 @@ class Scaled {
  public:
   static Result<Scaled> make(const Case& about, const Machine& machine,
                              const Knowledge& knowledge) {
-    Result<KnownProblem> known = known_problem(*about.graph, machine, {}, knowledge);
+    Result<Problem> known = known_problem(*about.graph, machine, {}, knowledge);
     if (!known) return known.error();
     Scaled scaled(about, std::move(*known));
     scaled.take_plans();
@@ -150,13 +150,12 @@ class Scaled {
 
   // The logarithm of real over simulated for each plan that was run.
   std::vector<double> errors(const Scales& scales) const {
-    MachineSpec machine_spec = known_.machine->spec();
+    MachineSpec machine_spec = known_.machine.spec();
     scale_transfers(machine_spec, scales);
-    const Result<Machine> machine = Machine::build(std::move(machine_spec));
+    Result<Machine> machine = Machine::build(std::move(machine_spec));
     if (!machine) return {};
-    const Result<Costs> costs = Costs::build(*about_->graph, *machine, costs_with(scales));
-    if (!costs) return {};
-    const Result<Problem> problem = Problem::make(*about_->graph, *machine, *costs);
+    const Result<Problem> problem =
+        Problem::make(known_.shared_graph(), std::move(*machine), costs_with(scales));
     if (!problem) return {};
     std::vector<double> found;
     for (const Run& run : runs_) {
@@ -173,10 +172,10 @@ class Scaled {
     double noise;  // what noise adds to the simulated makespan
   };
 
-  Scaled(const Case& about, KnownProblem known) : about_(&about), known_(std::move(known)) {}
+  Scaled(const Case& about, Problem known) : about_(&about), known_(std::move(known)) {}
 
   void take_plans() {
-    const Problem& problem = *known_.problem;
+    const Problem& problem = known_;
     for (size_t i = 0; i < about_->plans.size(); ++i) {
       if (about_->real_ns[i].empty()) continue;
       const Plan& plan = about_->plans[i];
@@ -195,12 +194,12 @@ class Scaled {
   CostSpec costs_with(const Scales& scales) const {
     CostSpec spec;
     std::map<std::string, DeviceId> kinds;
-    for (const DeviceId id : known_.machine->devices()) {
-      kinds.try_emplace(known_.machine->device(id).kind, id);
+    for (const DeviceId id : known_.machine.devices()) {
+      kinds.try_emplace(known_.machine.device(id).kind, id);
     }
     for (const OpId op : about_->graph->ops()) {
       for (const auto& [kind, device] : kinds) {
-        const Duration time = known_.costs->run_time(op, device);
+        const Duration time = known_.costs.run_time(op, device);
         if (time >= kNever) continue;
         spec.op_times.push_back(
             {.op = std::string(about_->graph->op_name(op)),
@@ -212,7 +211,7 @@ class Scaled {
   }
 
   const Case* about_;
-  KnownProblem known_;
+  Problem known_;
   std::vector<Run> runs_;
 };
 
@@ -306,13 +305,13 @@ class FactorFit {
   std::vector<double> logs_;  // by kind, then of transfers and their latency
 };
 
-// Runs the plans of one graph once each, in an order of its own, after a run in vain.
+// Runs the plans of one graph once each, in an order of its own, after a warm-up run.
 Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
                          const Knowledge& knowledge, Rng rng, const TuneOptions& options,
                          const std::function<void()>& before_run, Stretches& stretches) {
-  Result<Costs> costs = Costs::build(*about.graph, machine, knowledge.costs(machine));
-  if (!costs) return costs.error();
-  const Result<Problem> problem = Problem::make(*about.graph, machine, *costs);
+  const Result<Problem> problem =
+      Problem::make(Shared<Graph>::borrowed(*about.graph), Shared<Machine>::borrowed(machine),
+                    knowledge.costs(machine));
   if (!problem) return problem.error();
   std::vector<size_t> order;
   for (size_t i = 0; i < about.plans.size(); ++i) order.push_back(i);
@@ -339,9 +338,9 @@ Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> gr
   std::vector<Case> cases;
   int64_t total = 0;
   for (const Graph* graph : graphs) {
-    Result<KnownProblem> known = known_problem(*graph, machine, {}, knowledge);
+    Result<Problem> known = known_problem(*graph, machine, {}, knowledge);
     if (!known) return known.error();
-    Case one{.graph = graph, .plans = plans_of(*known->problem, options), .real_ns = {}};
+    Case one{.graph = graph, .plans = plans_of(*known, options), .real_ns = {}};
     one.real_ns.resize(one.plans.size());
     total += static_cast<int64_t>(one.plans.size()) * options.repeats;
     cases.push_back(std::move(one));

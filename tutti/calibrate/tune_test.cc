@@ -49,10 +49,9 @@ class Crowded : public ::testing::Test {
 
   // On a graph that nobody has measured.
   double bias_on_another_graph() {
-    const Graph graph = network(2048);
-    const Machine machine = must(Machine::build(knowledge_.machine(sheet_)));
-    const Costs costs = must(Costs::build(graph, machine, knowledge_.costs(machine)));
-    const Problem problem = must(Problem::make(graph, machine, costs));
+    Machine machine = must(Machine::build(knowledge_.machine(sheet_)));
+    const CostSpec costs = knowledge_.costs(machine);
+    const Problem problem = must(Problem::make(network(2048), std::move(machine), costs));
     const std::vector<Plan> plans = diverse_plans(problem, {}, 20, 3);
     const ToValidate cases[] = {{&problem, plans}};
     HiddenMachine reality(sheet_, truth_among_others());

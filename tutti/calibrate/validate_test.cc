@@ -105,15 +105,11 @@ struct Measured {
 };
 
 struct Case {
-  Graph graph;
-  Costs costs;
   Problem problem;
   std::vector<Plan> plans;
 
   Case(Graph made, const Machine& machine, const CostSpec& spec, int count)
-      : graph(std::move(made)),
-        costs(must(Costs::build(graph, machine, spec))),
-        problem(must(Problem::make(graph, machine, costs))),
+      : problem(must(Problem::make(std::move(made), Machine(machine), spec))),
         plans(diverse_plans(problem, {}, count, 5)) {}
   Case(const Case&) = delete;
 };

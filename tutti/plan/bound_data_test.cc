@@ -20,10 +20,9 @@ using ReadGraph = Result<Imported> (*)(Source&, const ImportOptions&);
 
 Bounds bounds_of(const std::string& path, ReadGraph read, int devices) {
   Source source = Source::open(shared_data(path)).value();
-  const Graph graph = read(source, {}).value().graph;
-  const Machine machine = make_preset("uniform-" + std::to_string(devices)).value();
-  const Costs costs = Costs::build(graph, machine).value();
-  return lower_bounds(Problem::make(graph, machine, costs).value());
+  return lower_bounds(Problem::make(read(source, {}).value().graph,
+                                    make_preset("uniform-" + std::to_string(devices)).value())
+                          .value());
 }
 
 // One row of a table of optima: a graph, a count of devices, and the optimal makespan; or the

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using testing::graph_of;
 using testing::machine_with;
 using testing::OpOnKinds;
-using testing::Setting;
+using testing::problem_of;
 
 // Tries all schedules in which ops start as early as their order allows, one op after another by
 // rising start. Any reader of a value gets it after the quickest transfer given to any of them,
@@ -94,7 +94,7 @@ class BruteForce {
 
 // Up to six ops on two or three devices of unequal speed. Some ops cannot run everywhere, some are
 // pinned, some values are read twice or have given transfer times, and a few machines share memory.
-Setting random_setting(Rng rng) {
+Problem random_problem(Rng rng) {
   const auto pick = [&](int least, int most) {
     return least + static_cast<int>(rng.below(uint64_t{1} + most - least));
   };
@@ -135,7 +135,7 @@ Setting random_setting(Rng rng) {
     machine.devices[0].uses_host_memory = machine.devices[1].uses_host_memory = true;
     machine.links.erase(machine.links.begin());  // the one between them
   }
-  return Setting(std::move(builder), std::move(machine), constraints);
+  return problem_of(std::move(builder), std::move(machine), constraints);
 }
 
 struct Tally {
@@ -146,9 +146,9 @@ struct Tally {
 Tally against_brute_force(int count, const BoundLimits& limits) {
   Tally tally;
   for (int i = 0; i < count; ++i) {
-    const Setting setting = random_setting(Rng(17).split(static_cast<uint64_t>(i)));
-    const Duration optimum = BruteForce(setting.problem()).optimum();
-    const Bounds bounds = lower_bounds(setting.problem(), limits);
+    const Problem problem = random_problem(Rng(17).split(static_cast<uint64_t>(i)));
+    const Duration optimum = BruteForce(problem).optimum();
+    const Bounds bounds = lower_bounds(problem, limits);
     tally.above += bounds.strongest() > optimum;
     tally.equal += bounds.strongest() == optimum;
   }

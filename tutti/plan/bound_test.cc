@@ -14,20 +14,20 @@ using namespace std::chrono_literals;
 using testing::graph_of;
 using testing::machine_with;
 using testing::OpOnKinds;
-using testing::Setting;
+using testing::problem_of;
 
-Bounds bounds_of(const Setting& setting) {
-  return lower_bounds(setting.problem());
+Bounds bounds_of(const Problem& problem) {
+  return lower_bounds(problem);
 }
 
 TEST(Bound, IsZeroForAnEmptyGraph) {
-  EXPECT_EQ(bounds_of(Setting(GraphBuilder("empty"), machine_with({1}))).strongest(), 0ns);
+  EXPECT_EQ(bounds_of(problem_of(GraphBuilder("empty"), machine_with({1}))).strongest(), 0ns);
 }
 
 TEST(Bound, RoundsTheLoadUpToWhatDividesAllTimes) {
   // Three ops of 4 on two devices: 6 each, but every end is a multiple of 4.
   const Bounds bounds =
-      bounds_of(Setting(graph_of({{{4ns}}, {{4ns}}, {{4ns}}}), machine_with({1, 1})));
+      bounds_of(problem_of(graph_of({{{4ns}}, {{4ns}}, {{4ns}}}), machine_with({1, 1})));
   EXPECT_EQ(bounds.load, 8ns);
   EXPECT_EQ(bounds.path, 4ns);
 }
@@ -36,16 +36,16 @@ TEST(Bound, DividesTheLoadOverUnequalDevices) {
   // Four ops, each 10 on d0 and 30 on d1. In T, d0 does T / 10 of them and d1 does T / 30:
   // T (1/10 + 1/30) = 4, so T = 30.
   const std::vector<OpOnKinds> ops(4, {.times = {10ns, 30ns}});
-  EXPECT_EQ(bounds_of(Setting(graph_of(ops), machine_with({1, 1}))).load, 30ns);
+  EXPECT_EQ(bounds_of(problem_of(graph_of(ops), machine_with({1, 1}))).load, 30ns);
   // A second slot on d1 counts like a second device: T (1/10 + 2/30) = 4, so T = 24, and the next
   // multiple of 10 is 30.
-  EXPECT_EQ(bounds_of(Setting(graph_of(ops), machine_with({1, 2}))).load, 30ns);
+  EXPECT_EQ(bounds_of(problem_of(graph_of(ops), machine_with({1, 2}))).load, 30ns);
 }
 
 TEST(Bound, FollowsTheLongestChainOnTheFastestDevices) {
   // 0 -> 1 takes 3 + 4, and 2 takes 6.
   const Bounds bounds = bounds_of(
-      Setting(graph_of({{{3ns, 5ns}}, {{9ns, 4ns}, {0}}, {{6ns, 6ns}}}), machine_with({1, 1})));
+      problem_of(graph_of({{{3ns, 5ns}}, {{9ns, 4ns}, {0}}, {{6ns, 6ns}}}), machine_with({1, 1})));
   EXPECT_EQ(bounds.path, 7ns);
 }
 
@@ -55,7 +55,7 @@ TEST(Bound, CountsTheWorkBetweenTheFirstOpAndTheLast) {
   std::vector<OpOnKinds> ops = {{{10ns}}};
   for (int i = 0; i < 5; ++i) ops.push_back({{10ns}, {0}});
   ops.push_back({{10ns}, {1, 2, 3, 4, 5}});
-  const Bounds bounds = bounds_of(Setting(graph_of(ops), machine_with({1, 1})));
+  const Bounds bounds = bounds_of(problem_of(graph_of(ops), machine_with({1, 1})));
   EXPECT_EQ(bounds.load, 40ns);
   EXPECT_EQ(bounds.path, 30ns);
   EXPECT_EQ(bounds.interval, 50ns);
@@ -69,30 +69,33 @@ std::vector<OpOnKinds> join_of(int64_t bytes) {
 
 TEST(Bound, LetsAJoinShareADeviceOrWait) {
   // Apart, the join waits for 10 + 8 and ends at 28; on one device all three take 30.
-  const Bounds near = bounds_of(Setting(graph_of(join_of(8)), machine_with({1, 1})));
+  const Bounds near = bounds_of(problem_of(graph_of(join_of(8)), machine_with({1, 1})));
   EXPECT_EQ(near.path, 20ns);
   EXPECT_EQ(near.interval, 20ns);
   EXPECT_EQ(near.communication, 28ns);
   // A transfer of 100 does not pay.
-  EXPECT_EQ(bounds_of(Setting(graph_of(join_of(100)), machine_with({1, 1}))).communication, 30ns);
+  EXPECT_EQ(bounds_of(problem_of(graph_of(join_of(100)), machine_with({1, 1}))).communication,
+            30ns);
   // With two slots on a device it is not needed.
-  EXPECT_EQ(bounds_of(Setting(graph_of(join_of(100)), machine_with({2, 1}))).communication, 20ns);
+  EXPECT_EQ(bounds_of(problem_of(graph_of(join_of(100)), machine_with({2, 1}))).communication,
+            20ns);
 }
 
 TEST(Bound, LetsAForkShareADeviceOrWait) {
   // The join turned round.
   const auto fork = graph_of({{{10ns}, {}, 8}, {{10ns}, {0}}, {{10ns}, {0}}});
-  EXPECT_EQ(bounds_of(Setting(fork, machine_with({1, 1}))).communication, 28ns);
+  EXPECT_EQ(bounds_of(problem_of(fork, machine_with({1, 1}))).communication, 28ns);
 }
 
 TEST(Bound, KnowsOfPins) {
   // Both ops must run on d0, though d1 is just as good.
   const Constraints together{.pins = {{"o0", {"d0"}}, {"o1", {"d0"}}}};
-  const Setting both(graph_of({{{10ns}}, {{10ns}}}), machine_with({1, 1}), together);
+  const Problem both = problem_of(graph_of({{{10ns}}, {{10ns}}}), machine_with({1, 1}), together);
   EXPECT_EQ(bounds_of(both).load, 20ns);
   // A chain that must change devices pays the transfer of 7.
   const Constraints apart{.pins = {{"o0", {"d0"}}, {"o1", {"d1"}}}};
-  const Setting chain(graph_of({{{10ns}, {}, 7}, {{10ns}, {0}}}), machine_with({1, 1}), apart);
+  const Problem chain =
+      problem_of(graph_of({{{10ns}, {}, 7}, {{10ns}, {0}}}), machine_with({1, 1}), apart);
   EXPECT_EQ(bounds_of(chain).path, 20ns);
   EXPECT_EQ(bounds_of(chain).communication, 27ns);
 }
@@ -105,7 +108,7 @@ TEST(Bound, StaysTrueWherePinsTellTooManyDevicesApart) {
     ops.push_back({{10ns}});
     apart.pins.push_back({fmt::format("o{}", i), {fmt::format("d{}", i)}});
   }
-  const Setting setting(graph_of(ops), machine_with(std::vector<int>(20, 1)), apart);
+  const Problem setting = problem_of(graph_of(ops), machine_with(std::vector<int>(20, 1)), apart);
   EXPECT_EQ(bounds_of(setting).strongest(), 10ns);
 }
 
@@ -116,7 +119,7 @@ TEST(Bound, LetsReadersShareTheQuickestTransferOfAValue) {
   builder.give_transfer(EdgeId{0}, {"", "", 9ns});
   builder.give_transfer(EdgeId{1}, {"", "", 2ns});
   const Constraints apart{.pins = {{"o0", {"d0"}}, {"o1", {"d1"}}, {"o2", {"d1"}}}};
-  const Setting setting(builder, machine_with({1, 2}), apart);
+  const Problem setting = problem_of(builder, machine_with({1, 2}), apart);
   EXPECT_EQ(bounds_of(setting).communication, 22ns);
 }
 
@@ -129,9 +132,9 @@ TEST(Bound, CountsAnOpOnceThatSendsTwoValues) {
   const ValueId read[] = {ValueId{0}, ValueId{1}};
   builder.add_op({.name = "o0", .kind = "op", .outputs = sent, .run_times = {&ten, 1}});
   builder.add_op({.name = "o1", .kind = "op", .operands = read, .run_times = {&ten, 1}});
-  EXPECT_EQ(bounds_of(Setting(builder, machine_with({1, 1}))).communication, 20ns);
+  EXPECT_EQ(bounds_of(problem_of(builder, machine_with({1, 1}))).communication, 20ns);
   const Constraints apart{.pins = {{"o0", {"d0"}}, {"o1", {"d1"}}}};
-  EXPECT_EQ(bounds_of(Setting(builder, machine_with({1, 1}), apart)).communication, 29ns);
+  EXPECT_EQ(bounds_of(problem_of(builder, machine_with({1, 1}), apart)).communication, 29ns);
 }
 
 TEST(Bound, ClaimsNothingForDevicesThatShareAMemory) {
@@ -139,7 +142,7 @@ TEST(Bound, ClaimsNothingForDevicesThatShareAMemory) {
   for (const char* name : {"d0", "d1"}) {
     machine.devices.push_back({.device = {.name = name, .kind = "cpu"}, .uses_host_memory = true});
   }
-  EXPECT_EQ(bounds_of(Setting(graph_of(join_of(100)), machine)).communication, 20ns);
+  EXPECT_EQ(bounds_of(problem_of(graph_of(join_of(100)), machine)).communication, 20ns);
 }
 
 }  // namespace

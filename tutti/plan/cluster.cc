@@ -14,31 +14,27 @@ Result<Cluster> Cluster::make(Machine machine, CostSpec costs) {
                     "{}",
                     machine.name(), machine.memory_count(), kMostClusterMemories));
   }
-  Cluster cluster;
-  cluster.machine_ = std::make_unique<const Machine>(std::move(machine));
-  cluster.resources_ = std::make_unique<const SharedResources>(*cluster.machine_);
-  cluster.costs_ = std::move(costs);
-  for (const DeviceId id : cluster.machine_->devices()) {
-    cluster.first_slot_.push_back(cluster.slot_count());
-    if (cluster.machine_->device(id).contexts > 0) cluster.has_contexts_ = true;
-    for (int slot = 0; slot < cluster.machine_->device(id).slots; ++slot)
-      cluster.device_of_slot_.push_back(id);
+  return Cluster(std::move(machine), std::move(costs));
+}
+
+Cluster::Cluster(Shared<Machine> machine, CostSpec costs)
+    : machine_(std::move(machine)),
+      resources_(std::make_unique<const SharedResources>(*machine_)),
+      costs_(std::move(costs)) {
+  for (const DeviceId id : machine_->devices()) {
+    first_slot_.push_back(slot_count());
+    if (machine_->device(id).contexts > 0) has_contexts_ = true;
+    device_of_slot_.insert(device_of_slot_.end(), machine_->device(id).slots, id);
   }
   // Kinds that the costs speak of stand first, in the order of the file: their places do not
   // depend on which jobs come.
-  for (const CostSpec::Demand& row : cluster.costs_.demands) cluster.kind_of(row.kind);
-  return cluster;
+  for (const CostSpec::Demand& row : costs_.demands) kind_of(row.kind);
 }
 
 Result<std::shared_ptr<const Job>> Cluster::add_job(Graph graph) {
-  std::shared_ptr<Job> job(new Job);
-  job->graph_ = std::make_unique<const Graph>(std::move(graph));
-  Result<Costs> costs = Costs::build(job->graph(), *machine_, costs_);
-  if (!costs) return costs.error();
-  job->costs_ = std::make_unique<const Costs>(std::move(*costs));
-  Result<Problem> problem = Problem::make(job->graph(), *machine_, job->costs());
+  Result<Problem> problem = Problem::make(std::move(graph), machine_, costs_);
   if (!problem) return problem.error();
-  job->problem_ = std::make_unique<const Problem>(std::move(*problem));
+  std::shared_ptr<Job> job(new Job(std::move(*problem)));
   std::vector<Duration> until(static_cast<size_t>(job->graph().size()), Duration(0));
   for (const OpId op : job->graph().ops()) {
     job->kinds_.push_back(kind_of(job->graph().op_kind_name(op)));

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tutti/costs/costs.h"
@@ -27,28 +28,26 @@ inline constexpr int kMostClusterMemories = 64;
 
 class Job {
  public:
-  const std::string& name() const { return graph_->name(); }
-  const Graph& graph() const { return *graph_; }
-  const Costs& costs() const { return *costs_; }
-  const Problem& problem() const { return *problem_; }
+  const std::string& name() const { return graph().name(); }
+  const Graph& graph() const { return problem_.graph; }
+  const Costs& costs() const { return problem_.costs; }
+  const Problem& problem() const { return problem_; }
 
   // Its place among Cluster::kinds().
   OpKindId kind(OpId op) const { return kinds_[op.index]; }
   // The devices that may run it, by id.
-  std::span<const DeviceId> devices_for(OpId op) const { return problem_->devices_for(op); }
+  std::span<const DeviceId> devices_for(OpId op) const { return problem_.devices_for(op); }
   // On its quickest device, with nothing else on the machine. T_iso of the reward.
   Duration least_run_time(OpId op) const { return least_[op.index]; }
   // The longest way through the graph, every op on its quickest device and no transfers: the job
-  // cannot be quicker, whatever runs beside it.
+  // cannot be quicker, whatever else runs.
   Duration critical_path() const { return critical_path_; }
 
  private:
   friend class Cluster;
-  Job() = default;
+  explicit Job(Problem problem) : problem_(std::move(problem)) {}
 
-  std::unique_ptr<const Graph> graph_;
-  std::unique_ptr<const Costs> costs_;
-  std::unique_ptr<const Problem> problem_;
+  Problem problem_;
   std::vector<OpKindId> kinds_;
   std::vector<Duration> least_;
   Duration critical_path_{0};
@@ -59,10 +58,11 @@ class Cluster {
   // Fails (invalid_input) with a sentence if the machine has too many memories.
   static Result<Cluster> make(Machine machine, CostSpec costs);
 
-  // Fails as Costs::build and Problem::make do.
+  // Fails as Problem::make does.
   Result<std::shared_ptr<const Job>> add_job(Graph graph);
 
   const Machine& machine() const { return *machine_; }
+  Shared<Machine> shared_machine() const { return machine_; }
   const CostSpec& costs() const { return costs_; }
   const SharedResources& resources() const { return *resources_; }
 
@@ -88,10 +88,11 @@ class Cluster {
   void add_launched(OpKindId kind, int32_t slot, std::vector<Launched>& launched) const;
 
  private:
+  Cluster(Shared<Machine> machine, CostSpec costs);
   OpKindId kind_of(std::string_view name);
   std::vector<Draw> draws_of(const std::string& kind, DeviceId device, int slot) const;
 
-  std::unique_ptr<const Machine> machine_;
+  Shared<Machine> machine_;
   std::unique_ptr<const SharedResources> resources_;
   CostSpec costs_;
   std::vector<std::string> kinds_;

@@ -117,11 +117,8 @@ TEST(Problem, ObeysWhatTheGraphSaysOfItsOps) {
 }
 
 TEST(Problem, IsInfeasibleWhenAnOpIsLeftWithoutADevice) {
-  const Graph graph = graph_from(R"("ops":[{"name":"a","kind":"x","run_time_ns":1}])");
-  const Machine machine = must(make_preset("uniform-2"));
-  const Costs costs = must(Costs::build(graph, machine));
-  const Result<Problem> problem = Problem::make(
-      graph, machine, costs,
+  const World world(graph_from(R"("ops":[{"name":"a","kind":"x","run_time_ns":1}])"), "uniform-2");
+  const Result<Problem> problem = world.problem->with_constraints(
       {.forbidden = {{.op = "a", .op_kind = "", .device = "", .device_kind = "device"}}});
   ASSERT_FALSE(problem);
   EXPECT_EQ(problem.error().kind, Error::Kind::infeasible);

@@ -19,9 +19,8 @@ namespace tutti {
 // Resolves names and turns the constraints into tables by id.
 class ProblemBuilder {
  public:
-  ProblemBuilder(const Graph& graph, const Machine& machine, const Costs& costs,
-                 const Constraints& constraints)
-      : constraints_(constraints), problem_(graph, machine, costs) {}
+  ProblemBuilder(std::shared_ptr<const Problem::Parts> parts, const Constraints& constraints)
+      : constraints_(constraints), problem_(std::move(parts)) {}
 
   Result<Problem> build() {
     allow_what_costs_allow();
@@ -248,7 +247,7 @@ class ProblemBuilder {
         if (!device) {
           fail(invalid_input(
               fmt::format("input '{}' is on device '{}', which machine '{}' does not "
-                          "have; choose another machine or mend the graph",
+                          "have; choose another machine or change the graph",
                           graph.value_name(value), residence.device, problem_.machine.name())));
           return;
         }
@@ -325,9 +324,25 @@ class ProblemBuilder {
   std::optional<Error> error_;
 };
 
-Result<Problem> Problem::make(const Graph& graph, const Machine& machine, const Costs& costs,
+Result<Problem> Problem::make(Shared<Graph> graph, Shared<Machine> machine, const CostSpec& spec,
                               const Constraints& constraints) {
-  return ProblemBuilder(graph, machine, costs, constraints).build();
+  Result<Costs> costs = Costs::build(*graph, *machine, spec);
+  if (!costs) return costs.error();
+  auto parts =
+      std::make_shared<const Parts>(Parts{std::move(graph), std::move(machine), std::move(*costs)});
+  return ProblemBuilder(std::move(parts), constraints).build();
+}
+
+Result<Problem> Problem::with_constraints(const Constraints& constraints) const {
+  return ProblemBuilder(parts_, constraints).build();
+}
+
+Result<Problem> Problem::gathered(Graph made, std::span<const int32_t> into) const {
+  const Shared<Graph> shared(std::move(made));
+  Result<Costs> sums = costs.gathered(*shared, into);
+  if (!sums) return sums.error();
+  auto parts = std::make_shared<const Parts>(Parts{shared, parts_->machine, std::move(*sums)});
+  return ProblemBuilder(std::move(parts), {}).build();
 }
 
 bool Problem::allows(OpId op, DeviceId device) const {

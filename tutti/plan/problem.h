@@ -1,15 +1,18 @@
 // A Problem is everything a policy may know before the run: the graph, the machine, what things
-// cost, and what a plan must obey. All are immutable, so any number of threads may read it.
+// cost, and what a plan must obey. It owns these parts together with its copies. All are immutable,
+// so any number of threads may read it.
 
 #ifndef TUTTI_PLAN_PROBLEM_H_
 #define TUTTI_PLAN_PROBLEM_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/result.h"
+#include "tutti/base/shared.h"
 #include "tutti/costs/costs.h"
 #include "tutti/graph/graph.h"
 #include "tutti/machine/machine.h"
@@ -17,21 +20,25 @@
 
 namespace tutti {
 
-// What a plan is judged by. Makespan: the time from the start to the end of the last op.
-enum class Objective : uint8_t { makespan };
-
 class Problem {
  public:
-  // Keeps references to graph, machine and costs. What attributes of the graph say of devices
-  // (`colocate`, `only_on`; graph/groups.h) holds beside the constraints. Fails (invalid_input) on
-  // names that do not exist, and (infeasible) if some op is left without a device.
-  static Result<Problem> make(const Graph& graph, const Machine& machine, const Costs& costs,
-                              const Constraints& constraints = {});
+  // Attributes of the graph that restrict devices (`colocate`, `only_on`; graph/groups.h) hold in
+  // addition to the constraints. Fails as Costs::build does; also (invalid_input) on names that do
+  // not exist, and (infeasible) if some op is left without a device.
+  static Result<Problem> make(Shared<Graph> graph, Shared<Machine> machine,
+                              const CostSpec& costs = {}, const Constraints& constraints = {});
+  // The same graph, machine and costs with these constraints in place of its own. Fails as make
+  // does.
+  Result<Problem> with_constraints(const Constraints& constraints) const;
+  // The same with this share of every memory that is limited.
+  Problem with_memory_share(double share) const;
+  // On the same machine, a graph whose ops each stand for several of this one's, without
+  // constraints; see Costs::gathered.
+  Result<Problem> gathered(Graph graph, std::span<const int32_t> into) const;
 
   const Graph& graph;
   const Machine& machine;
   const Costs& costs;
-  Objective objective = Objective::makespan;
 
   // The devices that may run the op, by id, never none: those that can run it, less what pins and
   // forbidden pairs take away, for every op of its colocation group. State::devices_for is
@@ -53,8 +60,9 @@ class Problem {
   // Where a graph input is at the start: an invalid id means in every memory.
   MemoryId home(ValueId input) const;
 
-  // The same with this share of every memory that is limited.
-  Problem with_memory_share(double share) const;
+  // For other problems about the same graph or machine.
+  Shared<Graph> shared_graph() const { return parts_->graph; }
+  Shared<Machine> shared_machine() const { return parts_->machine; }
 
   // Of what the constraints come to, however they are spelt. Graph, machine and costs have their
   // own.
@@ -62,7 +70,16 @@ class Problem {
 
  private:
   friend class ProblemBuilder;
-  Problem(const Graph& g, const Machine& m, const Costs& c) : graph(g), machine(m), costs(c) {}
+  struct Parts {
+    Shared<Graph> graph;
+    Shared<Machine> machine;
+    Costs costs;
+  };
+  explicit Problem(std::shared_ptr<const Parts> parts)
+      : graph(*parts->graph),
+        machine(*parts->machine),
+        costs(parts->costs),
+        parts_(std::move(parts)) {}
 
   std::vector<std::vector<DeviceId>> choices_;  // distinct lists of devices
   std::vector<int32_t> choice_of_;              // by op; empty: the first list for all
@@ -71,6 +88,7 @@ class Problem {
   std::vector<int64_t> memory_limits_;
   bool has_memory_limits_ = false;
   std::vector<std::pair<ValueId, MemoryId>> homes_;  // inputs that are not everywhere
+  std::shared_ptr<const Parts> parts_;               // what the references refer to
 };
 
 }  // namespace tutti

@@ -10,7 +10,6 @@
 #ifndef TUTTI_PLAN_TESTING_H_
 #define TUTTI_PLAN_TESTING_H_
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,24 +24,19 @@ inline constexpr Duration ns(int64_t count) {
   return Duration(count);
 }
 
-// Keeps alive what a Problem refers to.
+// A Problem from parts that make one.
 class World {
  public:
   World(Graph graph, MachineSpec machine, const Constraints& constraints = {},
         const CostSpec& costs = {})
-      : graph_(std::make_unique<Graph>(std::move(graph))),
-        machine_(std::make_unique<Machine>(Machine::build(std::move(machine)).value())),
-        costs_(std::make_unique<Costs>(Costs::build(*graph_, *machine_, costs).value())),
-        problem_(std::make_unique<Problem>(
-            Problem::make(*graph_, *machine_, *costs_, constraints).value())) {}
+      : problem_(Problem::make(std::move(graph), Machine::build(std::move(machine)).value(), costs,
+                               constraints)
+                     .value()) {}
 
-  const Problem& problem() const { return *problem_; }
+  const Problem& problem() const { return problem_; }
 
  private:
-  std::unique_ptr<Graph> graph_;
-  std::unique_ptr<Machine> machine_;
-  std::unique_ptr<Costs> costs_;
-  std::unique_ptr<Problem> problem_;
+  Problem problem_;
 };
 
 struct SmallGraph {

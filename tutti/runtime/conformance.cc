@@ -31,16 +31,10 @@ Machine machine_of_kind(const char* preset, const ConformanceOptions& options) {
   return must(Machine::build(std::move(spec)));
 }
 
-std::unique_ptr<ConformanceCase> make_case(std::string name, Graph graph, Machine machine,
-                                           const Constraints& constraints = {}) {
-  auto made = std::make_unique<ConformanceCase>();
-  made->name = std::move(name);
-  made->graph = std::move(graph);
-  made->machine = std::move(machine);
-  made->costs = must(Costs::build(made->graph, made->machine, {}));
-  made->problem = std::make_unique<Problem>(
-      must(Problem::make(made->graph, made->machine, made->costs, constraints)));
-  return made;
+ConformanceCase make_case(std::string name, Graph graph, Machine machine,
+                          const Constraints& constraints = {}) {
+  return {.name = std::move(name),
+          .problem = must(Problem::make(std::move(graph), std::move(machine), {}, constraints))};
 }
 
 // a -> b, a -> c, (b, c) -> d; one value of one unit each.
@@ -234,9 +228,9 @@ std::vector<std::string> judge(const Problem& problem, const Plan* plan, bool re
 
 }  // namespace
 
-std::vector<std::unique_ptr<ConformanceCase>> conformance_cases(const ConformanceOptions& options) {
+std::vector<ConformanceCase> conformance_cases(const ConformanceOptions& options) {
   const int64_t unit = options.unit_bytes;
-  std::vector<std::unique_ptr<ConformanceCase>> cases;
+  std::vector<ConformanceCase> cases;
   const auto add = [&](std::string name, Graph graph, const char* machine,
                        const Constraints& constraints = {}) {
     cases.push_back(make_case(std::move(name), std::move(graph), machine_of_kind(machine, options),
@@ -264,7 +258,7 @@ std::vector<std::unique_ptr<ConformanceCase>> conformance_cases(const Conformanc
     tight.memory_limits.push_back({memory, 400 * unit});
   }
   add("tight memory on p100-4", must(make_layered(layered)), "p100-4", tight);
-  cases.back()->tight_memory = true;
+  cases.back().tight_memory = true;
   return cases;
 }
 

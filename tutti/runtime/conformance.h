@@ -6,7 +6,6 @@
 #define TUTTI_RUNTIME_CONFORMANCE_H_
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,7 @@ namespace tutti {
 struct ConformanceCase {
   std::string name;
   bool tight_memory = false;  // a planner may refuse it (infeasible)
-  Graph graph;
-  Machine machine;
-  Costs costs;
-  std::unique_ptr<Problem> problem;
+  Problem problem;
 };
 
 struct ConformanceOptions {
@@ -30,9 +26,7 @@ struct ConformanceOptions {
   int64_t unit_bytes = int64_t{1} << 20;  // small values have one of these, large ones eight
 };
 
-// Each stands where it was made: its problem refers to its parts.
-std::vector<std::unique_ptr<ConformanceCase>> conformance_cases(
-    const ConformanceOptions& options = {});
+std::vector<ConformanceCase> conformance_cases(const ConformanceOptions& options = {});
 
 // Runs the plan twice and says what is wrong: an error, a broken rule, a makespan below the bound,
 // or (for runtimes that promise it) a second run that differs from the first.

@@ -67,8 +67,7 @@ bool refused_with_limit(const Specimen& one, double share) {
     most = std::max(most, peak);
   }
   const auto limit = static_cast<int64_t>(share * static_cast<double>(most)) - 1;
-  const Problem limited = must(Problem::make(
-      one.world->graph, one.world->machine, one.world->costs,
+  const Problem limited = must(one.problem().with_constraints(
       {.memory_limits = {{one.world->machine.memory(MemoryId{fullest}).name, limit}}}));
   const TraceRules rules = rules_for(one.trace, one.plan ? &*one.plan : nullptr);
   return breaks(judge_trace(limited, one.trace, rules), "memory");

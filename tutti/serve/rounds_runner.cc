@@ -87,9 +87,8 @@ class Rounds : public Runner {
     if (const Result<void> good = check_code(graph, cluster_.machine(), rounds_.ops); !good) {
       return good;
     }
-    const Result<Costs> costs = Costs::build(graph, cluster_.machine(), cluster_.costs());
-    if (!costs) return costs.error();
-    const Result<Problem> problem = Problem::make(graph, cluster_.machine(), *costs);
+    const Result<Problem> problem =
+        Problem::make(Shared<Graph>::borrowed(graph), cluster_.shared_machine(), cluster_.costs());
     if (!problem) return problem.error();
     return check_arriving(*problem);
   }

@@ -12,23 +12,11 @@
 namespace tutti {
 namespace {
 
-// A Problem with what it refers to.
-struct JobProblem {
-  std::unique_ptr<Costs> costs;
-  std::unique_ptr<Problem> problem;
-};
-
-Result<JobProblem> problem_of(const Graph& graph, const Machine& machine, CostSpec spec) {
+// Borrows graph and machine.
+Result<Problem> problem_of(const Graph& graph, const Machine& machine, CostSpec spec) {
   if (graph.size() == 0) return invalid_input("the graph has no ops to run");
-  JobProblem made;
   assume_equal_commands(graph, spec);
-  Result<Costs> costs = Costs::build(graph, machine, spec);
-  if (!costs) return costs.error();
-  made.costs = std::make_unique<Costs>(std::move(*costs));
-  Result<Problem> problem = Problem::make(graph, machine, *made.costs);
-  if (!problem) return problem.error();
-  made.problem = std::make_unique<Problem>(std::move(*problem));
-  return made;
+  return Problem::make(Shared<Graph>::borrowed(graph), Shared<Machine>::borrowed(machine), spec);
 }
 
 RunReport report_of(const Machine& machine, const Trace& trace) {
@@ -70,18 +58,18 @@ class LocalRunner : public Runner {
   }
 
   Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
-    const Result<JobProblem> made = problem_of(graph, machine_of(graph), options_.costs);
+    const Result<Problem> made = problem_of(graph, machine_of(graph), options_.costs);
     if (!made) return made.error();
     Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
-    if (graph.command_count() > 0) return run_commands(*made->problem, policy, context);
+        recorded(entry_.make_policy(*made, options_.seed), entry_.name, context.job, log);
+    if (graph.command_count() > 0) return run_commands(*made, policy, context);
     LocalOptions local;
     local.stop = context.stop;
     local.input = [&](ValueId value, const Block& block) {
       fill_input(graph, value, options_.seed, block);
     };
     runtime_->set_options(std::move(local));
-    const Result<Trace> trace = runtime_->run_online(*made->problem, policy);
+    const Result<Trace> trace = runtime_->run_online(*made, policy);
     runtime_->set_options({});  // the graph goes
     if (!trace) return trace.error();
     return report_of(machine_, *trace);
@@ -147,14 +135,14 @@ class SimRunner : public Runner {
   }
 
   Result<RunReport> run(const Graph& graph, const RunContext& context, DecisionLog& log) override {
-    const Result<JobProblem> made = problem_of(graph, machine_, options_.costs);
+    const Result<Problem> made = problem_of(graph, machine_, options_.costs);
     if (!made) return made.error();
     Policy policy =
-        recorded(entry_.make_policy(*made->problem, options_.seed), entry_.name, context.job, log);
-    PhysicalSimulator simulator(*made->problem);
+        recorded(entry_.make_policy(*made, options_.seed), entry_.name, context.job, log);
+    PhysicalSimulator simulator(*made);
     const Result<Duration> makespan =
         simulator.run_online(policy, {.seed = options_.seed,
-                                      .sample = made->costs->has_noise(),
+                                      .sample = made->costs.has_noise(),
                                       .record = true,
                                       .stop = context.stop});
     if (!makespan) return makespan.error();
@@ -172,7 +160,7 @@ class SimRunner : public Runner {
 }  // namespace
 
 Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs) {
-  const Result<JobProblem> made = problem_of(graph, machine, costs);
+  const Result<Problem> made = problem_of(graph, machine, costs);
   if (!made) return made.error();
   return {};
 }

@@ -15,17 +15,12 @@ namespace {
 
 // A problem with everything the networks are told about it.
 struct Case {
-  Graph graph;
-  Machine machine;
-  Costs costs;
   Problem problem;
   ResidualFeatures features;
 
   explicit Case(const char* preset, const Constraints& constraints = {})
-      : graph(must(make_layered({.ops = 60, .width = 8, .seed = 3}))),
-        machine(must(make_preset(preset))),
-        costs(must(Costs::build(graph, machine))),
-        problem(must(Problem::make(graph, machine, costs, constraints))),
+      : problem(must(Problem::make(must(make_layered({.ops = 60, .width = 8, .seed = 3})),
+                                   must(make_preset(preset)), {}, constraints))),
         features(problem) {}
 };
 

@@ -10,14 +10,12 @@ namespace {
 
 // a, b and c are ready at the start, and d reads a.
 struct Case {
-  Graph graph = graph_from(R"("ops": [
+  Problem problem = must(Problem::make(graph_from(R"("ops": [
       {"name": "a", "run_time_ns": 2},
       {"name": "b", "run_time_ns": 7},
       {"name": "c", "run_time_ns": 7},
-      {"name": "d", "operands": ["a"], "run_time_ns": 2, "transfer_time_ns": [3]}])");
-  Machine machine = must(make_preset("uniform-2"));
-  Costs costs = must(Costs::build(graph, machine));
-  Problem problem = must(Problem::make(graph, machine, costs));
+      {"name": "d", "operands": ["a"], "run_time_ns": 2, "transfer_time_ns": [3]}])"),
+                                       must(make_preset("uniform-2"))));
 };
 
 constexpr OpId kA{0}, kB{1}, kC{2}, kD{3};

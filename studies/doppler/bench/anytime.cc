@@ -128,8 +128,8 @@ int run_all(const std::string& list_path, const std::string& path,
   std::mutex mutex;
   parallel_for(static_cast<int>(missing.size()), usable_cores(), [&](int index, int) {
     const Cell& cell = missing[static_cast<size_t>(index)];
-    const auto made = ListedProblem::make(cell.listed);
-    const double makespan = made == nullptr ? kNoPlan : run(cell, made->problem());
+    const auto made = listed_problem(cell.listed);
+    const double makespan = made ? run(cell, *made) : kNoPlan;
     const std::lock_guard lock(mutex);
     file << cell.key() << '\t' << fmt::format("{:.0f}", makespan) << std::endl;
     results[cell.key()] = makespan;

@@ -35,27 +35,21 @@ std::vector<Listed> read_list(const std::string& path) {
   return lines;
 }
 
-std::unique_ptr<ListedProblem> ListedProblem::make(const Listed& listed) {
+std::optional<Problem> listed_problem(const Listed& listed) {
   const auto refuse = [&](const Error& error) {
     fmt::print(stderr, "{} on {}: {}\n", listed.path, listed.machine, error.message);
-    return nullptr;
+    return std::nullopt;
   };
   auto imported = load_graph(listed.path);
   if (!imported) return refuse(imported.error());
   auto machine = load_machine(listed.machine);
   if (!machine) return refuse(machine.error());
-  std::unique_ptr<ListedProblem> made(
-      new ListedProblem(std::move(imported->graph), std::move(*machine)));
   CostSpec spec;
   spec.run_time_noise = {.model = NoiseSpec::Model::log_normal, .spread = kNoise};
   spec.transfer_noise = spec.run_time_noise;
-  auto costs = Costs::build(made->graph_, made->machine_, spec);
-  if (!costs) return refuse(costs.error());
-  made->costs_ = std::make_unique<Costs>(std::move(*costs));
-  auto problem = Problem::make(made->graph_, made->machine_, *made->costs_);
+  auto problem = Problem::make(std::move(imported->graph), std::move(*machine), spec);
   if (!problem) return refuse(problem.error());
-  made->problem_ = std::make_unique<Problem>(std::move(*problem));
-  return made;
+  return std::move(*problem);
 }
 
 SearchModel planning_scenarios() {

@@ -5,9 +5,8 @@
 #define TUTTI_STUDIES_DOPPLER_BENCH_LISTED_H_
 
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tutti/policy/doppler/model.h"
@@ -23,23 +22,9 @@ struct Listed {
 
 std::vector<Listed> read_list(const std::string& path);
 
-// The problem with 10 % noise on run times and transfers. Not to be moved: it refers to itself.
-class ListedProblem {
- public:
-  // None, with a line to standard error, if the files do not make a problem.
-  static std::unique_ptr<ListedProblem> make(const Listed& listed);
-
-  const Problem& problem() const { return *problem_; }
-
- private:
-  ListedProblem(Graph graph, Machine machine)
-      : graph_(std::move(graph)), machine_(std::move(machine)) {}
-
-  Graph graph_;
-  Machine machine_;
-  std::unique_ptr<Costs> costs_;
-  std::unique_ptr<Problem> problem_;
-};
+// The problem with 10 % noise on run times and transfers. None, with a line to standard error, if
+// the files do not make a problem.
+std::optional<Problem> listed_problem(const Listed& listed);
 
 // Four scenarios to plan by, and twenty that nobody plans by.
 SearchModel planning_scenarios();

@@ -88,11 +88,9 @@ TensorFile fresh_network(const std::string& kind) {
 void run(const std::string& kind, int episodes, int updates, int threads) {
   const char* data = std::getenv("TUTTI_DATA");
   const std::string folder = data != nullptr ? data : "../shared/data";
-  const Graph graph =
-      must(load_graph(folder + "/doppler/gdp_full_transformer_layer_261nodes.txt")).graph;
-  const Machine machine = must(make_preset("uniform-4"));
-  const Costs costs = must(Costs::build(graph, machine));
-  const Problem problem = must(Problem::make(graph, machine, costs));
+  const Problem problem = must(Problem::make(
+      must(load_graph(folder + "/doppler/gdp_full_transformer_layer_261nodes.txt")).graph,
+      must(make_preset("uniform-4"))));
   const bool every_step = kind == "every-step";
   const auto learner = must(make_learner(fresh_network(kind), "fresh", threads));
   const auto features = must(DopplerModel::load(learner->model(), "fresh")).features(problem);
@@ -131,7 +129,7 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
   const double count = static_cast<double>(episodes) * updates;
   fmt::print(
       "{}: {} ops, {} episodes an update, {} threads: {:.2f} ms an episode, {:.2f} ms of work\n",
-      kind, graph.size(), episodes, threads, (make_ms + act_ms + learn_ms) / count,
+      kind, problem.graph.size(), episodes, threads, (make_ms + act_ms + learn_ms) / count,
       work_ms / count);
   fmt::print("  network and encoding {:.2f}, rollouts {:.2f}, learning {:.2f}\n", make_ms / count,
              act_ms / count, learn_ms / count);

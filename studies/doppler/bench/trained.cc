@@ -38,10 +38,8 @@ T must(Result<T> result) {
 void run(const std::string& name, const std::string& path, const std::string& machine_name,
          const std::string& simulator) {
   const DopplerModel model = model_named(name);
-  const Imported imported = must(load_graph(path));
-  const Machine machine = must(load_machine(machine_name));
-  const Costs costs = must(Costs::build(imported.graph, machine, {}));
-  const Problem problem = must(Problem::make(imported.graph, machine, costs));
+  const Problem problem =
+      must(Problem::make(must(load_graph(path)).graph, must(load_machine(machine_name))));
   SearchModel judging;
   const std::optional<SimModel> known = find_sim_model(simulator);
   if (!known) {

@@ -61,9 +61,9 @@ Plan perturbed(const Problem& problem, const SearchModel& planning, const Plan& 
 }
 
 bool run(Task& task, const DopplerModel& model, int64_t evaluations) {
-  const auto made = ListedProblem::make(task.listed);
-  if (made == nullptr) return false;
-  const Problem& problem = made->problem();
+  const auto made = listed_problem(task.listed);
+  if (!made) return false;
+  const Problem& problem = *made;
   const SearchModel planning = planning_scenarios();
   Evaluator judge(problem, fresh_scenarios());
   const auto heft = make_plan(**find_policy("heft"), problem, {}, 1);

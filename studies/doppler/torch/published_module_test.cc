@@ -15,17 +15,12 @@ namespace {
 using Learned = PublishedShape::Learned;
 
 struct Case {
-  Graph graph;
-  Machine machine;
-  Costs costs;
   Problem problem;
   PublishedNetFeatures features;
 
   explicit Case(const char* preset, int ops = 60)
-      : graph(must(make_layered({.ops = ops, .width = 8, .seed = 3}))),
-        machine(must(make_preset(preset))),
-        costs(must(Costs::build(graph, machine))),
-        problem(must(Problem::make(graph, machine, costs))),
+      : problem(must(Problem::make(must(make_layered({.ops = ops, .width = 8, .seed = 3})),
+                                   must(make_preset(preset))))),
         features(problem) {}
 };
 

@@ -16,17 +16,12 @@ namespace tutti {
 namespace {
 
 struct Case {
-  Graph graph;
-  Machine machine;
-  Costs costs;
   Problem problem;
   RivalNetFeatures features;
 
   Case(const char* preset, int ops)
-      : graph(must(make_layered({.ops = ops, .width = 8, .seed = 3}))),
-        machine(must(make_preset(preset))),
-        costs(must(Costs::build(graph, machine))),
-        problem(must(Problem::make(graph, machine, costs))),
+      : problem(must(Problem::make(must(make_layered({.ops = ops, .width = 8, .seed = 3})),
+                                   must(make_preset(preset))))),
         features(problem) {}
 
   Episode episode(const TensorFile& file, uint64_t seed, Teacher* teacher = nullptr) const {

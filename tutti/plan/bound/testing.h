@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,23 +14,13 @@
 
 namespace tutti::testing {
 
-// A Problem together with what it refers to.
-class Setting {
- public:
-  Setting(GraphBuilder builder, MachineSpec machine, const Constraints& constraints = {})
-      : graph_(std::make_unique<Graph>(std::move(builder).build().value())),
-        machine_(std::make_unique<Machine>(Machine::build(std::move(machine)).value())),
-        costs_(std::make_unique<Costs>(Costs::build(*graph_, *machine_).value())),
-        problem_(Problem::make(*graph_, *machine_, *costs_, constraints).value()) {}
-
-  const Problem& problem() const { return problem_; }
-
- private:
-  std::unique_ptr<Graph> graph_;
-  std::unique_ptr<Machine> machine_;
-  std::unique_ptr<Costs> costs_;
-  Problem problem_;
-};
+// A Problem from parts that make one.
+inline Problem problem_of(GraphBuilder builder, MachineSpec machine,
+                          const Constraints& constraints = {}) {
+  return Problem::make(std::move(builder).build().value(),
+                       Machine::build(std::move(machine)).value(), {}, constraints)
+      .value();
+}
 
 // Device i is called "d<i>", is of kind "k<i>" and has slots[i] slots. Every two have a link of
 // their own that carries one byte per nanosecond.

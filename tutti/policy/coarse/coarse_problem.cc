@@ -236,23 +236,16 @@ Constraints constraints_of(const Problem& problem, const Clusters& clusters,
 
 }  // namespace
 
-Result<CoarseProblem> CoarseProblem::make(const Problem& problem, const Clusters& clusters) {
+Result<Problem> coarse_problem(const Problem& problem, const Clusters& clusters) {
   std::vector<std::vector<OpId>> members(static_cast<size_t>(clusters.count));
   for (const OpId op : problem.graph.topological_order()) {
     members[static_cast<size_t>(clusters.of_op[static_cast<size_t>(op.index)])].push_back(op);
   }
-  CoarseProblem coarse;
   Result<Graph> graph = GraphOfClusters(problem, clusters, members).make();
   if (!graph) return graph.error();
-  coarse.graph_ = std::make_unique<const Graph>(std::move(*graph));
-  Result<Costs> costs = problem.costs.gathered(*coarse.graph_, clusters.of_op);
-  if (!costs) return costs.error();
-  coarse.costs_ = std::make_unique<const Costs>(std::move(*costs));
-  Result<Problem> made = Problem::make(*coarse.graph_, problem.machine, *coarse.costs_,
-                                       constraints_of(problem, clusters, members, *coarse.costs_));
-  if (!made) return made.error();
-  coarse.problem_ = std::make_unique<const Problem>(std::move(*made));
-  return coarse;
+  const Result<Problem> free = problem.gathered(std::move(*graph), clusters.of_op);
+  if (!free) return free.error();
+  return free->with_constraints(constraints_of(problem, clusters, members, free->costs));
 }
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// A CoarseProblem is a Problem whose ops are the clusters of a larger one: same machine, and what
+// A coarse problem is a Problem whose ops are the clusters of a larger one: same machine, and what
 // the larger one's constraints come to for clusters. A policy plans it like any other; where it
 // puts a cluster, all ops of the cluster go.
 //
@@ -15,28 +15,12 @@
 #ifndef TUTTI_POLICY_COARSE_COARSE_PROBLEM_H_
 #define TUTTI_POLICY_COARSE_COARSE_PROBLEM_H_
 
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "tutti/policy/coarse/clusters.h"
 
 namespace tutti {
 
-class CoarseProblem {
- public:
-  // Op i of the coarse problem is cluster i. The machine must outlive it, the problem need not.
-  static Result<CoarseProblem> make(const Problem& problem, const Clusters& clusters);
-
-  const Problem& problem() const { return *problem_; }
-
- private:
-  CoarseProblem() = default;
-
-  std::unique_ptr<const Graph> graph_;
-  std::unique_ptr<const Costs> costs_;
-  std::unique_ptr<const Problem> problem_;
-};
+// Op i of the coarse problem is cluster i. Fails as Problem::make does.
+Result<Problem> coarse_problem(const Problem& problem, const Clusters& clusters);
 
 }  // namespace tutti
 

@@ -131,10 +131,10 @@ World constrained_world() {
 TEST(CoarseProblem, AllowsAClusterJustWhatEachOfItsOpsMayUse) {
   const World world = constrained_world();
   const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-  const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
+  const Problem coarse = must(coarse_problem(*world.problem, clusters));
   for (const OpId op : world.graph.ops()) {
     const auto own = world.problem->devices_for(op);
-    const auto cluster = coarse.problem().devices_for(OpId{clusters.of_op[op.index]});
+    const auto cluster = coarse.devices_for(OpId{clusters.of_op[op.index]});
     ASSERT_TRUE(std::equal(own.begin(), own.end(), cluster.begin(), cluster.end()));
   }
 }
@@ -142,13 +142,12 @@ TEST(CoarseProblem, AllowsAClusterJustWhatEachOfItsOpsMayUse) {
 TEST(CoarseProblem, KeepsColocatedOpsTogether) {
   const World world = constrained_world();
   const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-  const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
+  const Problem coarse = must(coarse_problem(*world.problem, clusters));
   const auto same_device = [&](int a, int b) {
     const OpId first{clusters.of_op[static_cast<size_t>(a)]};
     const OpId second{clusters.of_op[static_cast<size_t>(b)]};
-    return first == second ||
-           (coarse.problem().colocation_group(first) >= 0 &&
-            coarse.problem().colocation_group(first) == coarse.problem().colocation_group(second));
+    return first == second || (coarse.colocation_group(first) >= 0 &&
+                               coarse.colocation_group(first) == coarse.colocation_group(second));
   };
   EXPECT_TRUE(same_device(1, 900));
   EXPECT_TRUE(same_device(1, 1444));
@@ -160,14 +159,14 @@ TEST(CoarseProblem, KeepsColocatedOpsTogether) {
 TEST(CoarseProblem, AddsUpRunTimesOnEveryDevice) {
   const World world(must(make_cholesky({.tiles = 14})), "mixed-5");
   const Clusters clusters = cluster_ops(*world.problem, {.most = 60, .fewest = 60});
-  const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
+  const Problem coarse = must(coarse_problem(*world.problem, clusters));
   for (const DeviceId device : world.machine.devices()) {
     std::vector<Duration> sum(static_cast<size_t>(clusters.count), Duration{0});
     for (const OpId op : world.graph.ops()) {
       sum[clusters.of_op[op.index]] += world.costs.run_time(op, device);
     }
-    for (const OpId cluster : coarse.problem().graph.ops()) {
-      EXPECT_EQ(coarse.problem().costs.run_time(cluster, device), sum[cluster.index]);
+    for (const OpId cluster : coarse.graph.ops()) {
+      EXPECT_EQ(coarse.costs.run_time(cluster, device), sum[cluster.index]);
     }
   }
 }
@@ -175,7 +174,7 @@ TEST(CoarseProblem, AddsUpRunTimesOnEveryDevice) {
 TEST(CoarseProblem, MovesEveryValueThatLeavesItsClusterOnceToEachReader) {
   const World world(must(make_stencil({.width = 40, .steps = 40})), "p100-4");
   const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-  const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
+  const Problem coarse = must(coarse_problem(*world.problem, clusters));
   std::map<std::pair<int32_t, int32_t>, int64_t> expected;  // bytes by producer and reader
   for (const ValueId value : world.graph.values()) {
     const OpId producer = world.graph.producer(value);
@@ -189,7 +188,7 @@ TEST(CoarseProblem, MovesEveryValueThatLeavesItsClusterOnceToEachReader) {
       if (to != from) expected[{from, to}] += world.graph.bytes(value);
     }
   }
-  const Graph& graph = coarse.problem().graph;
+  const Graph& graph = coarse.graph;
   std::map<std::pair<int32_t, int32_t>, int64_t> found;
   for (const OpId op : graph.ops()) {
     for (const EdgeId edge : graph.edges(op)) {
@@ -208,11 +207,11 @@ TEST(CoarseProblem, KeepsGivenTransferTimes) {
                     op_json("d", 10, {"b", "c"}, {5, 6})}),
       "uniform-2");
   const Clusters clusters{.of_op = {0, 1, 1, 2}, .count = 3};
-  const CoarseProblem coarse = must(CoarseProblem::make(*world.problem, clusters));
-  const Graph& graph = coarse.problem().graph;
+  const Problem coarse = must(coarse_problem(*world.problem, clusters));
+  const Graph& graph = coarse.graph;
   ASSERT_EQ(graph.edge_count(), 3);
   const auto time = [&](int edge) {
-    return coarse.problem().costs.transfer_time(EdgeId{edge}, DeviceId{0}, DeviceId{1}).count();
+    return coarse.costs.transfer_time(EdgeId{edge}, DeviceId{0}, DeviceId{1}).count();
   };
   EXPECT_EQ(time(0), 77);  // a's value: by the first of its edges
   EXPECT_EQ(time(1), 5);
@@ -227,9 +226,8 @@ TEST(CoarseProblem, HoldsAllBytesThatStayInMemory) {
       {"name":"b","kind":"k","run_time_ns":1,"operands":["a","v"],"outputs":[{"bytes":10}]},
       {"name":"c","kind":"k","run_time_ns":1,"operands":["a","b"],"outputs":[{"bytes":1}]}])"),
                     "uniform-2");
-  const CoarseProblem coarse =
-      must(CoarseProblem::make(*world.problem, {.of_op = {0, 0, 1}, .count = 2}));
-  const Graph& graph = coarse.problem().graph;
+  const Problem coarse = must(coarse_problem(*world.problem, {.of_op = {0, 0, 1}, .count = 2}));
+  const Graph& graph = coarse.graph;
   int64_t weights = 0;
   int64_t made = 0;
   for (const ValueId value : graph.values()) {

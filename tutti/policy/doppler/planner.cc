@@ -73,9 +73,9 @@ Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
                               const Coarsening& coarsening) {
   const Clusters clusters = cluster_ops(problem, coarsening);
   if (clusters.count > problem.graph.size() / 2) return plan_op_by_op(model, problem, stop);
-  const Result<CoarseProblem> coarse = CoarseProblem::make(problem, clusters);
+  const Result<Problem> coarse = coarse_problem(problem, clusters);
   if (!coarse) return plan_op_by_op(model, problem, stop);  // sums beyond all limits
-  const Result<Plan> coarse_plan = plan_op_by_op(model, coarse->problem(), stop);
+  const Result<Plan> coarse_plan = plan_op_by_op(model, *coarse, stop);
   if (!coarse_plan && stop.now()) return out_of_time();
   if (!coarse_plan && coarse_plan.error().kind == Error::Kind::invalid_input) return coarse_plan;
   if (!coarse_plan) return plan_op_by_op(model, problem, stop);

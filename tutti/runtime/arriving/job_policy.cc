@@ -56,7 +56,7 @@ JobPolicy::JobPolicy(const Cluster& cluster, const Joined& joined,
       fed_by_(places_in_feed(counters, feed)),
       own_(cluster, counters),
       ledger_(cluster, std::move(counters)),
-      slot_of_(static_cast<size_t>(joined.graph.size()), -1) {
+      slot_of_(joined.op_places.size(), -1) {
   for (size_t i = 0; i < arrivals.size(); ++i) {
     run_.jobs.push_back({.id = JobId{static_cast<int32_t>(i)},
                          .job = arrivals[i].job,

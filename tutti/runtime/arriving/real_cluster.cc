@@ -44,9 +44,8 @@ Result<void> check_arriving(const Problem& problem) {
 
 struct RealCluster::Loaded {
   std::vector<Arrival> arrivals;
-  Joined joined;
-  std::unique_ptr<const Costs> costs;
-  std::unique_ptr<const Problem> problem;
+  Joined joined;  // its graph is the problem's
+  Problem problem;
 };
 
 RealCluster::RealCluster(const Cluster& cluster, RealClusterOptions options,
@@ -86,17 +85,11 @@ Result<void> RealCluster::load(std::vector<Arrival> arrivals) {
   }
   Result<Joined> joined = join_graphs("jobs", parts);
   if (!joined) return joined.error();
-  auto loaded = std::make_unique<Loaded>();
-  loaded->arrivals = std::move(arrivals);
-  loaded->joined = std::move(*joined);
-  const Graph& graph = loaded->joined.graph;
-  Result<Costs> costs = Costs::build(graph, cluster_.machine(), cluster_.costs());
-  if (!costs) return costs.error();
-  loaded->costs = std::make_unique<const Costs>(std::move(*costs));
-  Result<Problem> problem = Problem::make(graph, cluster_.machine(), *loaded->costs);
+  Result<Problem> problem =
+      Problem::make(std::move(joined->graph), cluster_.shared_machine(), cluster_.costs());
   if (!problem) return problem.error();
-  loaded->problem = std::make_unique<const Problem>(std::move(*problem));
-  loaded_ = std::move(loaded);
+  loaded_ = std::make_unique<Loaded>(
+      Loaded{std::move(arrivals), std::move(*joined), std::move(*problem)});
   LocalOptions local;
   local.keep_inputs = options_.keep_inputs;
   local.stop = options_.stop;
@@ -114,7 +107,7 @@ void RealCluster::fill(ValueId value, const Block& block) {
     fill_input(job->graph(), ValueId{place.index}, options_.input_seed, block);
     return;
   }
-  const auto bytes = static_cast<size_t>(loaded_->joined.graph.bytes(value));
+  const auto bytes = static_cast<size_t>(loaded_->problem.graph.bytes(value));
   std::vector<std::byte>& kept = inputs_[{job, place.index}];
   if (kept.empty()) {
     fill_input(job->graph(), ValueId{place.index}, options_.input_seed, block);
@@ -133,10 +126,10 @@ Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
   Policy policy = jobs.policy();
   Result<Trace> trace = [&] {
     const Stranger stranger(options_.unknown_load, seed);
-    return runtime_->run_online(*loaded_->problem, policy, jobs);
+    return runtime_->run_online(loaded_->problem, policy, jobs);
   }();
   if (!trace) return trace.error();
-  const auto faults = check_trace(*loaded_->problem, *trace, rules_for(*trace, nullptr));
+  const auto faults = check_trace(loaded_->problem, *trace, rules_for(*trace, nullptr));
   if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
   RealClusterRun made{.run = jobs.run(), .decision_times = jobs.decision_times()};
   for (JobRecord& record : made.run.jobs) {

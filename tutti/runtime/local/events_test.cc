@@ -293,24 +293,24 @@ TEST(LocalOnline, WaitingForeverIsAnErrorNotAHang) {
 TEST(LocalConformance, PlansAndOnlinePoliciesRunAsTheRulesSay) {
   for (const auto& c : conformance_cases({.device_kind = "cpu", .unit_bytes = 1 << 10})) {
     const auto runtime = testing::open_local(
-        c->machine, testing::table_of(c->graph, testing::digest_code(c->graph)));
+        c.problem.machine,
+        testing::table_of(c.problem.graph, testing::digest_code(c.problem.graph)));
     Rng rng(3);
     Policy policy = testing::random_policy(rng, /*pauses=*/false);
-    const Result<Trace> online = runtime->run_online(*c->problem, policy);
-    if (c->tight_memory && !online) continue;
-    ASSERT_TRUE(online) << c->name << ": " << online.error().message;
-    EXPECT_EQ(check_trace(*c->problem, *online, rules_for(*online, nullptr)), Sentences())
-        << c->name;
-    testing::expect_digests(c->graph, *runtime);
+    const Result<Trace> online = runtime->run_online(c.problem, policy);
+    if (c.tight_memory && !online) continue;
+    ASSERT_TRUE(online) << c.name << ": " << online.error().message;
+    EXPECT_EQ(check_trace(c.problem, *online, rules_for(*online, nullptr)), Sentences()) << c.name;
+    testing::expect_digests(c.problem.graph, *runtime);
     // What the policy did is a plan that obeys the problem.
-    Plan plan = testing::in_turn(*c->problem);
+    Plan plan = testing::in_turn(c.problem);
     for (const OpSpan& span : online->ops) {
       plan.placement[static_cast<size_t>(span.op.index)] = span.device;
       plan.priority[static_cast<size_t>(span.op.index)] = span.start.count();
     }
-    EXPECT_EQ(conformance_faults(*runtime, *c->problem, plan, /*repeatable=*/false), Sentences())
-        << c->name;
-    testing::expect_digests(c->graph, *runtime);
+    EXPECT_EQ(conformance_faults(*runtime, c.problem, plan, /*repeatable=*/false), Sentences())
+        << c.name;
+    testing::expect_digests(c.problem.graph, *runtime);
   }
 }
 

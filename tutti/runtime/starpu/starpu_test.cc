@@ -32,27 +32,28 @@ bool is_about_memory(const Sentences& faults) {
 
 TEST(StarpuConformance, PlansAndOnlinePoliciesRunAsTheRulesSay) {
   for (const auto& c : conformance_cases({.device_kind = "cpu", .unit_bytes = 1 << 10})) {
-    const AloneOnStarpu starpu(c->machine,
-                               testing::table_of(c->graph, testing::digest_code(c->graph)));
+    const AloneOnStarpu starpu(
+        c.problem.machine,
+        testing::table_of(c.problem.graph, testing::digest_code(c.problem.graph)));
     Rng rng(3);
     Policy policy = testing::random_policy(rng, /*pauses=*/false);
-    const Result<Trace> online = starpu.runtime->run_online(*c->problem, policy);
-    ASSERT_TRUE(online) << c->name << ": " << online.error().message;
-    const Sentences faults = check_trace(*c->problem, *online, rules_for(*online, nullptr));
-    EXPECT_TRUE(faults.empty() || (c->tight_memory && is_about_memory(faults)))
-        << c->name << ": " << faults[0];
-    testing::expect_digests(c->graph, *starpu.runtime);
+    const Result<Trace> online = starpu.runtime->run_online(c.problem, policy);
+    ASSERT_TRUE(online) << c.name << ": " << online.error().message;
+    const Sentences faults = check_trace(c.problem, *online, rules_for(*online, nullptr));
+    EXPECT_TRUE(faults.empty() || (c.tight_memory && is_about_memory(faults)))
+        << c.name << ": " << faults[0];
+    testing::expect_digests(c.problem.graph, *starpu.runtime);
     // What the policy did is a plan that obeys the problem.
-    Plan plan = testing::in_turn(*c->problem);
+    Plan plan = testing::in_turn(c.problem);
     for (const OpSpan& span : online->ops) {
       plan.placement[static_cast<size_t>(span.op.index)] = span.device;
       plan.priority[static_cast<size_t>(span.op.index)] = span.start.count();
     }
     const Sentences planned =
-        conformance_faults(*starpu.runtime, *c->problem, plan, /*repeatable=*/false);
-    EXPECT_TRUE(planned.empty() || (c->tight_memory && is_about_memory(planned)))
-        << c->name << ": " << planned[0];
-    testing::expect_digests(c->graph, *starpu.runtime);
+        conformance_faults(*starpu.runtime, c.problem, plan, /*repeatable=*/false);
+    EXPECT_TRUE(planned.empty() || (c.tight_memory && is_about_memory(planned)))
+        << c.name << ": " << planned[0];
+    testing::expect_digests(c.problem.graph, *starpu.runtime);
   }
 }
 

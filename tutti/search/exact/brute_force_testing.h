@@ -19,20 +19,6 @@
 
 namespace tutti::brute_force {
 
-struct SmallProblem {
-  Graph graph;
-  Machine machine;
-  Costs costs;
-  std::unique_ptr<Problem> problem;
-
-  SmallProblem(Graph g, Machine m, const Constraints& constraints)
-      : graph(std::move(g)),
-        machine(std::move(m)),
-        costs(Costs::build(graph, machine).value()),
-        problem(
-            std::make_unique<Problem>(Problem::make(graph, machine, costs, constraints).value())) {}
-};
-
 inline std::string name_of(const char* what, int64_t number) {
   return what + std::to_string(number);
 }
@@ -116,7 +102,7 @@ inline Graph random_graph(Rng& rng, int32_t ops, const std::vector<std::string>&
   return std::move(builder).build().value();
 }
 
-inline SmallProblem random_problem(uint64_t seed) {
+inline Problem random_problem(uint64_t seed) {
   Rng rng = Rng(1969).split(seed);
   const auto ops = static_cast<int32_t>(3 + rng.below(5));
   Machine machine = random_machine(rng, static_cast<int>(2 + rng.below(2)));
@@ -129,7 +115,7 @@ inline SmallProblem random_problem(uint64_t seed) {
   Constraints constraints;
   // The last op has times for the first kind in any case, as all have.
   if (one_in(rng, 8)) constraints.colocations = {{"op0", name_of("op", ops - 1)}};
-  return SmallProblem(std::move(graph), std::move(machine), constraints);
+  return Problem::make(std::move(graph), std::move(machine), {}, constraints).value();
 }
 
 inline bool has_one_slot_each(const Problem& problem) {

@@ -191,29 +191,29 @@ TEST(CudaConformance, PlansAndOnlinePoliciesRunAsTheRulesSay) {
   for (const auto& c :
        conformance_cases({.device_kind = "gpu-16", .units = 16, .unit_bytes = 1 << 10})) {
     OpTable table;
-    for (const std::string& kind : c->graph.op_kinds()) {
-      table.add(kind, "gpu", digest_on_gpu(c->graph));
+    for (const std::string& kind : c.problem.graph.op_kinds()) {
+      table.add(kind, "gpu", digest_on_gpu(c.problem.graph));
     }
-    const auto runtime = LocalRuntime::open(c->machine, std::move(table));
+    const auto runtime = LocalRuntime::open(c.problem.machine, std::move(table));
     if (!runtime) continue;
     Rng rng(3);
     Policy policy = testing::random_policy(rng, /*pauses=*/false);
-    const Result<Trace> online = (*runtime)->run_online(*c->problem, policy);
-    if (c->tight_memory && !online) continue;
-    ASSERT_TRUE(online) << c->name << ": " << online.error().message;
-    EXPECT_EQ(check_trace(*c->problem, *online, rules_for(*online, nullptr)),
+    const Result<Trace> online = (*runtime)->run_online(c.problem, policy);
+    if (c.tight_memory && !online) continue;
+    ASSERT_TRUE(online) << c.name << ": " << online.error().message;
+    EXPECT_EQ(check_trace(c.problem, *online, rules_for(*online, nullptr)),
               std::vector<std::string>())
-        << c->name;
-    testing::expect_digests(c->graph, **runtime);
-    Plan plan = testing::in_turn(*c->problem);
+        << c.name;
+    testing::expect_digests(c.problem.graph, **runtime);
+    Plan plan = testing::in_turn(c.problem);
     for (const OpSpan& span : online->ops) {
       plan.placement[static_cast<size_t>(span.op.index)] = span.device;
       plan.priority[static_cast<size_t>(span.op.index)] = span.start.count();
     }
-    EXPECT_EQ(conformance_faults(**runtime, *c->problem, plan, /*repeatable=*/false),
+    EXPECT_EQ(conformance_faults(**runtime, c.problem, plan, /*repeatable=*/false),
               std::vector<std::string>())
-        << c->name;
-    testing::expect_digests(c->graph, **runtime);
+        << c.name;
+    testing::expect_digests(c.problem.graph, **runtime);
     ++passed;
   }
   EXPECT_GE(passed, 8);
