@@ -1,6 +1,7 @@
 // An adversary of `auto` (after PISA; Coleman, Krishnamachari 2024): simulated annealing over small
-// problems, looking for the one on which `auto` is worst beside the best single heuristic. What it
-// finds is then judged again: `auto` with a wall clock of one second, 1,000 fresh scenarios, pairs.
+// problems, looking for the one on which `auto` is worst compared with the best single heuristic.
+// The result is then evaluated again: `auto` with one second of wall clock, on 1,000 held-out
+// scenarios, in pairs.
 //
 //   adversary [seconds] [seed]      prints one JSON object; exit code 1 if auto loses more than 1 %
 
@@ -132,7 +133,7 @@ auto with_problem(const Instance& instance, const Use& use) {
 }
 
 struct Verdict {
-  double ratio = 0;         // auto over the best heuristic, means over the scenarios
+  double ratio = 0;         // auto / best heuristic, means over the scenarios
   double half_width = 0;    // of its 95 % interval, by pairs
   std::string heuristic{};  // the best one
 };
@@ -186,7 +187,7 @@ Hunt hunt(double seconds, Rng rng) {
   Instance now = random_instance(rng);
   double now_ratio = 0;
   for (double spent = 0; spent < 1; spent = share()) {
-    // Every so often anew: the landscape has many hills.
+    // Restart now and then: there are many local optima.
     Instance next = rng.below(50) == 0 ? random_instance(rng) : changed(now, rng);
     const double ratio = with_problem(next, [&](const Problem& problem) {
       return judge(problem, quick, 200, 1 + rng.below(1000)).ratio;
@@ -226,9 +227,9 @@ int run(double seconds, uint64_t seed) {
   }
   fmt::print(
       "{{\"problems_tried\":{},\"worst_ratio_while_hunting\":{:.4f},\"worst_ratio\":{:.4f},"
-      "\"half_width\":{:.4f},\"beside\":\"{}\",\"seconds\":{},\"seed\":{},\"threads\":{}}}\n",
+      "\"half_width\":{:.4f},\"against\":\"{}\",\"seconds\":{},\"seed\":{},\"threads\":{}}}\n",
       tried, hunted, worst.ratio, worst.half_width, worst.heuristic, seconds, seed, threads);
-  // A loss above 1 % that is no accident of the scenarios.
+  // A loss above 1 % that is significant over the scenarios.
   return worst.ratio > 1.01 && worst.ratio - worst.half_width > 1 ? 1 : 0;
 }
 

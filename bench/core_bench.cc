@@ -1,5 +1,5 @@
-// How fast the core is: published-model evaluations, HEFT, physical simulation, bounds, and how the
-// cost per op grows from a thousand ops to a million.
+// Speed of the core: evaluations of the published model, HEFT, physical simulation, bounds, and the
+// growth of the cost per op from a thousand ops to a million.
 
 #include <benchmark/benchmark.h>
 
@@ -28,7 +28,7 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
-// One problem is kept from benchmark to benchmark: a graph of a million ops takes a while to make.
+// Benchmarks share one problem, because a graph of a million ops takes a while to make.
 const Problem& layered_problem(int64_t ops, const char* preset) {
   static std::optional<Problem> problem;
   static std::pair<int64_t, std::string> made;
@@ -52,8 +52,8 @@ void per_op(benchmark::State& state, int64_t ops) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// The published LLAMA-LAYER graph where the shared data is there; its evaluations per second are
-// what annealing and training spend their time on.
+// The published LLAMA-LAYER graph, if the shared data is there. Annealing and training spend most
+// of their time on such evaluations.
 void released_layer(benchmark::State& state) {
   const char* chosen = std::getenv("TUTTI_DATA");
   const std::string folder = chosen != nullptr ? chosen : "../shared/data";
@@ -85,16 +85,16 @@ void heft(benchmark::State& state) {
 }
 BENCHMARK(heft)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 
-// Plans differ from run to run: a processor learns the branches of a short run that it sees again
-// and again, and search never asks for the same plan twice. The first run grows the simulator to
-// the problem's size and is not timed.
+// Plans differ from run to run: the processor would learn the branches of a short run that is
+// repeated, and a search never evaluates the same plan twice. The first run allocates the
+// simulator's memory and is not timed.
 void simulate(benchmark::State& state, const char* preset) {
   const Problem& problem = layered_problem(state.range(0), preset);
   std::vector<Plan> plans;
   for (int64_t ops = 0; ops < 100000; ops += state.range(0)) {
     plans.push_back(plan_with("heft", problem));
     Rng rng(plans.size());
-    for (const OpId op : problem.graph.ops()) {  // one op in fifty goes elsewhere
+    for (const OpId op : problem.graph.ops()) {  // one op in fifty is moved
       if (plans.size() == 1 || rng.below(50) != 0) continue;
       plans.back().placement[op.index].index = static_cast<int32_t>(rng.below(8));
     }

@@ -1,8 +1,8 @@
-// Whether the exact methods tell the truth: random problems of 3 to 7 ops within what they model
-// (ops that take no time, edges with given times and with bytes, unequal devices), against brute
-// force. For each seed: lower bound <= best of all schedules = brute force; best work-conserving
-// plan = enumeration of all runs <= auto; both plans pass the check and take as long in the
-// simulator. Prints every exception and a summary; exit code 1 if there is one.
+// Checks the exact methods against brute force, on random problems of 3 to 7 ops within what they
+// model (ops that take no time, edges with given times and with bytes, unequal devices). For each
+// seed: lower bound <= best of all schedules = brute force; best work-conserving plan = enumeration
+// of all runs <= auto; both plans pass the check and have the same makespan in the simulator.
+// Prints every exception and a summary; exit code 1 if there is one.
 //
 //   exact_truth [FIRST_SEED [SEEDS]]     default: 0 10000
 

@@ -1,6 +1,6 @@
-// How fast a GPU and its partitions are, as the local engine uses them: products on partitions
-// alone and side by side, what a slot takes beside its op, copies alone and at once, and each kind
-// of op. Times are the least of several rounds. Run by scripts/gpu-test --bench.
+// Speed of a GPU and its partitions, as the local engine uses them: products on partitions alone
+// and in parallel, the overhead of a slot, copies alone and in parallel, and each kind of op. Times
+// are the shortest of several rounds. Run by scripts/gpu-test --bench.
 
 #include <fmt/format.h>
 
@@ -89,7 +89,7 @@ class Op {
   }
 
  private:
-  // 0 but for a diagonal of ones: good for products, for tiles and as ids.
+  // 0 except a diagonal of ones: suits products, tiles and ids.
   void* filled(const Shape& shape) {
     const auto count = static_cast<size_t>(element_count(shape));
     const auto width = static_cast<size_t>(element_bytes(dtype_));
@@ -116,7 +116,7 @@ class Op {
   std::vector<Block> outputs_;
 };
 
-// Runs each on a thread of its own, all at once, and gives the mean time of a run of each.
+// Runs each on its own thread, all at once, and returns the mean time of a run of each.
 template <class Run>
 std::vector<double> all_at_once(size_t count, Run run) {
   std::vector<double> ms(count);
@@ -154,9 +154,8 @@ void print_products(const std::vector<int>& units) {
       return [op] { op->run_ms(); };
     });
     for (size_t i = 0; i < units.size(); ++i) {
-      fmt::print(
-          "product 2048^3 {} on {:3} multiprocessors: {:.3f} ms alone, {:.3f} ms beside all\n",
-          to_text(dtype), units[i], single[i], together[i]);
+      fmt::print("product 2048^3 {} on {:3} multiprocessors: {:.3f} ms alone, {:.3f} ms with all\n",
+                 to_text(dtype), units[i], single[i], together[i]);
     }
   }
 }
@@ -167,7 +166,7 @@ void print_copies() {
   struct Way {
     const char* name;
     GpuOptions::Between between;
-    bool by_host;  // over two hops, as routes by way of a host go
+    bool by_host;  // over two hops, as routes through a host
   };
   for (const Way& way : {Way{"to the host and from there", GpuOptions::Between::directly, true},
                          Way{"staged in pieces", GpuOptions::Between::through_host, false},

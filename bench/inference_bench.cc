@@ -1,7 +1,7 @@
-// How long a greedy plan takes with the model that comes with tutti: the published LLAMA-LAYER
-// graph, and how the time grows with the ops, on graphs of layers and on graphs where half of the
-// ops are ready at once. Op by op, and as plan_greedily does it, which places clusters of large
-// graphs. What plan_guarded adds is not in it.
+// Time of a greedy plan with the model that comes with tutti: on the published LLAMA-LAYER graph,
+// and its growth with the number of ops, on layered graphs and on graphs where half of the ops are
+// ready at once. Op by op, and as plan_greedily does it, which places groups of ops of large
+// graphs. The time of plan_guarded is not included.
 //
 //   inference_bench [MACHINE]
 //

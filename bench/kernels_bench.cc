@@ -1,5 +1,5 @@
-// How fast the CPU's kernels are on one core: products in GFLOP/s beside a plain call of OpenBLAS
-// of the same size, everything else in GB/s of operands read and output written.
+// Speed of the CPU kernels on one core: products in GFLOP/s, compared with a plain call of OpenBLAS
+// of the same size; everything else in GB/s of operands read and output written.
 
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
@@ -65,7 +65,7 @@ using Gemm = void (*)(int order, int turn_a, int turn_b, int m, int n, int k, fl
                       const float* a, int a_step, const float* b, int b_step, float beta, float* c,
                       int c_step);
 
-// What matmul of square matrices is held to.
+// The reference for matmul of square matrices.
 void plain_gemm(benchmark::State& state) {
   void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return state.SkipWithError("OpenBLAS cannot be opened");

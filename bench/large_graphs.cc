@@ -1,6 +1,6 @@
-// What placing clusters is worth on large graphs: the greedy plan by clusters beside the one op by
-// op and contention-aware earliest finish, by simulated makespan and by the processor time
-// that planning takes. docs/results/large-graphs.md.
+// The value of placing groups of ops on large graphs: the greedy plan by groups compared with the
+// one op by op and with contention-aware earliest finish, by simulated makespan and by the
+// processor time of planning. docs/results/large-graphs.md.
 //
 //   large_graphs [MOST_OPS [SEED]]
 
@@ -89,8 +89,8 @@ void compare(int32_t most_ops, uint64_t seed) {
   Means eft_over_ops;
   Means times;
   fmt::print(
-      "| graph | ops | machine | op by op | clusters | ratio | earliest finish | "
-      "op by op takes | clusters take |\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n");
+      "| graph | ops | machine | op by op | groups | ratio | earliest finish | "
+      "op by op takes | groups take |\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n");
   for (const Graph& graph : graphs(most_ops, seed)) {
     for (const char* preset : {"p100-4", "cluster-2x4", "mixed-5"}) {
       const Problem problem =
@@ -110,7 +110,7 @@ void compare(int32_t most_ops, uint64_t seed) {
     }
   }
   fmt::print(
-      "geometric means over op by op: clusters {:.3f}, earliest finish {:.3f}; time {:.3f}\n",
+      "geometric means of ratios to op by op: groups {:.3f}, earliest finish {:.3f}; time {:.3f}\n",
       clusters_over_ops.value(), eft_over_ops.value(), times.value());
 }
 

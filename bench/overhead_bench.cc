@@ -1,11 +1,11 @@
-// What it costs to run an op that does nothing: layers of empty ops, each with two predecessors in
-// the layer before, with tutti's local engine (by priority, through run), oneTBB's flow graph and
-// StarPU, side by side and in turn, on the same two cores. For docs/results/overhead.md.
+// The cost of running an op that does nothing: layers of empty ops, each with two predecessors in
+// the previous layer, with tutti's local engine (by priority, through run), oneTBB's flow graph and
+// StarPU, in turns, on the same two cores. For docs/results/overhead.md.
 //
 //   overhead_bench [LAYERS] [WIDTH] [ROUNDS]
 //
-// tutti's figures contain all that run does: checking the plan, sorting priorities, and with a
-// trace writing it down. oneTBB's graph is built beforehand and has no priorities.
+// tutti's figures include everything that run does: checking the plan, sorting priorities, and
+// recording the trace if there is one. oneTBB's graph is built beforehand and has no priorities.
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ class Tutti {
     table.add("nothing", "cpu", [](const OpCall&) -> Result<void> { return {}; });
     runtime_ = must(LocalRuntime::open(problem_.machine, std::move(table)));
     runtime_->set_options({.trace = traced});
-    // As a planner would have it: layer after layer, and within one in no order of ids.
+    // As from a planner: layer by layer, and within a layer not in the order of ids.
     Rng rng(1);
     for (const OpId op : graph.ops()) {
       plan_.placement.push_back(DeviceId{static_cast<int32_t>(rng.below(devices))});
@@ -124,7 +124,7 @@ int bench(const EmptyLayers& layers, int rounds) {
   if (const auto rival = open_flow_graph(layers)) {
     rows.push_back({"oneTBB flow graph", layers.ops(), rival});
   }
-  for (Row& row : rows) row.run();  // the first time, memory is new
+  for (Row& row : rows) row.run();  // warm-up: memory is new
   for (int round = 0; round < rounds; ++round) {
     for (Row& row : rows) row.measure();
   }

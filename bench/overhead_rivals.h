@@ -1,5 +1,5 @@
-// The graph of overhead_bench, and the others who run it. Each rival is a function that runs the
-// whole graph once; none if its library was not there when this was built.
+// The graph of overhead_bench, and the other engines that run it. Each is a function that runs the
+// whole graph once; none if its library was not installed when this was built.
 
 #ifndef TUTTI_BENCH_OVERHEAD_RIVALS_H_
 #define TUTTI_BENCH_OVERHEAD_RIVALS_H_
@@ -18,7 +18,7 @@ struct EmptyLayers {
   int width = 1000;
 
   int32_t ops() const { return layers * width; }
-  // Two ops of the layer before, the same for everyone; none in the first layer.
+  // Two ops of the previous layer, the same for all engines; none in the first layer.
   std::vector<int32_t> predecessors(int32_t op) const {
     if (op < width) return {};
     Rng rng = Rng(7).split(static_cast<uint64_t>(op));

@@ -14,7 +14,7 @@ namespace {
 
 void nothing(void** /*buffers*/, void* /*argument*/) {}
 
-// Tasks are made and tied together anew for each run, as StarPU's users do: it has no other way.
+// Tasks are created and linked again for each run, as StarPU requires.
 class StarPu {
  public:
   explicit StarPu(const EmptyLayers& layers) : layers_(layers) {

@@ -1,9 +1,9 @@
-// Clients that submit jobs to a running `tutti serve` as fast as it takes them, wait for all of
-// them, and count what became of each. Run by bench/serve/load.
+// Clients that submit jobs to a running `tutti serve` as fast as it accepts them, wait for all of
+// them, and count how they ended. Run by bench/serve/load.
 //
 //   serve_load SERVER CLIENTS JOBS [PREFIX]
 //
-// Every job has an id of its own and is submitted again until it is accepted. Prints one JSON
+// Every job has its own id and is submitted again until it is accepted. Prints one JSON
 // object; exit code 1 if a job was lost or did not end well.
 
 #include <fmt/format.h>

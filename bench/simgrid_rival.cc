@@ -1,11 +1,11 @@
-// Our physical simulator beside SimGrid on the same work: one layered graph, eight unequal hosts,
-// one link per pair, a HEFT placement, ops of a host strictly one after another. SimGrid runs with
-// its plain CM02 network, which divides bandwidth max-min as our shared links do.
+// Our physical simulator compared with SimGrid on the same work: one layered graph, eight unequal
+// hosts, one link per pair, a HEFT placement, ops of a host strictly one after another. SimGrid
+// runs with its plain CM02 network, which divides bandwidth max-min as our shared links do.
 //
 // SimGrid lets activities on one host share it, so edges chain the ops of each host in order. It
 // keeps one engine per process, so each of its runs is a child process that reports its own
-// processor time; ours are timed the same way. Its activities are used up by a run, so "whole" is
-// what one more simulation costs it; "run" leaves out making them. Ours starts from the plan.
+// processor time; ours are timed the same way. A run consumes its activities, so "whole" is the
+// cost of one more simulation, and "run" excludes making the activities. Ours starts from the plan.
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -75,7 +75,7 @@ Machine machine_of_pairs() {
 struct Outcome {
   double makespan_s = 0;
   double run_s = 0;    // of processor time, the engine's run alone
-  double whole_s = 0;  // with making the activities, which each of its simulations needs anew
+  double whole_s = 0;  // including the activities, which each of its simulations creates again
 };
 
 double cpu_seconds() {
@@ -210,7 +210,7 @@ int compare(int32_t ops, int repeats, int32_t operands) {
   std::vector<double> their_whole;
   double our_makespan = 0;
   double their_makespan = 0;
-  for (int i = 0; i < repeats; ++i) {  // side by side, so that both meet the same machine
+  for (int i = 0; i < repeats; ++i) {  // alternating, so that both see the same machine state
     const Outcome rival = in_child(problem, plan);
     their_run.push_back(rival.run_s);
     their_whole.push_back(rival.whole_s);

@@ -1,5 +1,5 @@
-// What it costs to run an op that does nothing on StarPU: through our engine, which obeys a plan or
-// lets a scheduler of StarPU's decide, and by StarPU alone, with the same values as its data or
+// The cost of running an op that does nothing on StarPU: through our engine, which obeys a plan or
+// lets one of StarPU's schedulers decide, and by StarPU alone, with the same values as its data or
 // with tags for the order. Layers of ops with two predecessors each, two workers, in turns. For
 // docs/results/starpu.md.
 //
@@ -58,7 +58,7 @@ Machine two_cpus() {
   return must(Machine::build(std::move(spec)));
 }
 
-// Through our engine; the time is the run's makespan and what comes before and after it.
+// Through our engine; the time includes what comes before and after the run's makespan.
 class Ours {
  public:
   Ours(const Graph& graph, const EmptyLayers& layers)
@@ -158,7 +158,7 @@ struct Row {
   std::vector<double> us;  // per op
 };
 
-// StarPU is one for a process: each way begins and ends its own.
+// A process has one StarPU instance: each variant starts and ends its own.
 int bench(const EmptyLayers& layers, int rounds, bool json) {
   const Graph graph = empty_ops(layers);
   std::vector<Row> rows = {{"our engine, plan obeyed", {}},
@@ -168,7 +168,7 @@ int bench(const EmptyLayers& layers, int rounds, bool json) {
                            {"StarPU alone, prio, values as data", {}},
                            {"StarPU alone, eager, tags", {}}};
   const auto measure = [&](Row& row, const std::function<void()>& run) {
-    run();  // the first time, memory is new
+    run();  // warm-up: memory is new
     const auto begin = std::chrono::steady_clock::now();
     run();
     const std::chrono::duration<double, std::micro> lasted =

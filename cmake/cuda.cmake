@@ -1,11 +1,11 @@
-# Code for NVIDIA GPUs, where there is a CUDA compiler (12.4 or later, which has green contexts).
-# Nothing of it is needed to start the program: the CUDA runtime is linked statically, the driver and
-# cuBLAS are opened when a GPU is used. Without a compiler the build goes on, and a GPU that is asked
-# for is answered with a sentence.
+# Code for NVIDIA GPUs, if there is a CUDA compiler (12.4 or later, which has green contexts).
+# The program starts without CUDA: the CUDA runtime is linked statically, the driver and cuBLAS are
+# opened when a GPU is used. Without a compiler everything else is built, and using a GPU is an error
+# with a message.
 
-option(TUTTI_CUDA "Build the code for NVIDIA GPUs if nvcc is there" ON)
+option(TUTTI_CUDA "Build the code for NVIDIA GPUs if nvcc is installed" ON)
 set(TUTTI_HAVE_CUDA FALSE)
-# Sanitizers and the CUDA driver want the same addresses.
+# Sanitizers and the CUDA driver need the same addresses.
 if(TUTTI_CUDA AND NOT TUTTI_SANITIZE)
   find_package(CUDAToolkit 12.4 QUIET)
   if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND TARGET CUDA::cudart_static)
@@ -21,9 +21,9 @@ else()
   message(STATUS "GPUs: built without CUDA")
 endif()
 
-# Lets a target use the CUDA runtime, and adds .cu files to it. Machine code for Hopper, and PTX from which the driver makes that of
-# any other GPU since Ampere. nvcc is called by hand: as a language of the project it would be given
-# the warnings of the C++ compiler, which its own output does not stand.
+# Lets a target use the CUDA runtime, and adds .cu files to it: machine code for Hopper, and PTX from which the driver compiles
+# that of any other GPU since Ampere. nvcc is called by a custom command: as a language of the project it would get
+# the warnings of the C++ compiler, which its generated code does not pass.
 function(tutti_use_cuda target)
   target_compile_definitions(${target} PRIVATE TUTTI_HAVE_CUDA)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)

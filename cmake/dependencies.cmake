@@ -1,5 +1,5 @@
-# The libraries tutti is built with. Core ones are required; without the others the build goes on
-# and the parts that need them say so when they are asked for.
+# The libraries that tutti is built with. Core ones are required. The others are optional; without
+# one, the parts that need it report that when they are used.
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -10,33 +10,33 @@ find_package(PkgConfig QUIET)
 # Reads TOML files. Without it every file can be written as JSON.
 find_package(tomlplusplus QUIET)
 
-# Discovers this host's cores and memory. Without it tutti counts cores alone.
+# Discovers this host's cores and memory. Without it tutti only counts cores.
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
-  # Solves the linear program of the policy m_sct, which without it chooses greedily.
+  # Solves the linear program of the policy m_sct, which is greedy without it.
   pkg_check_modules(CLP QUIET IMPORTED_TARGET clp)
-  # The rival that bench/simgrid_rival measures our simulator against.
+  # bench/simgrid_rival compares our simulator with it.
   pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)
 endif()
 
-# Cuts graphs for the policy min_cut. Without it that policy does not exist.
+# Partitions graphs for the policy min_cut. Without it that policy does not exist.
 find_library(METIS_LIBRARY metis)
 find_path(METIS_INCLUDE metis.h)
 if(METIS_LIBRARY AND METIS_INCLUDE)
   set(METIS_FOUND TRUE)
 endif()
 
-# Reads ONNX models. Without it such a file is refused with a sentence.
+# Reads ONNX models. Without it such a file is refused with a message.
 find_package(Protobuf QUIET)
 if(Protobuf_FOUND)
   find_package(ONNX QUIET)
 endif()
 
-# Its headers, for tutti submit, status, cancel and drain over https. The library itself is opened when
-# it is needed. Without them such an address is refused with a sentence.
+# Headers of libcurl, for tutti submit, status, cancel and drain over https. The library itself is opened
+# when it is needed. Without the headers such an address is refused with a message.
 find_package(CURL 7.85 QUIET)
 
-# make demo needs no tests; make test installs GoogleTest before.
+# make demo needs no tests; make test installs GoogleTest first.
 if(TUTTI_TESTS)
   find_package(GTest QUIET)
   if(NOT GTest_FOUND)
@@ -46,19 +46,19 @@ if(TUTTI_TESTS)
 endif()
 if(TUTTI_BENCH)
   find_package(benchmark QUIET)
-  find_package(TBB QUIET)  # a rival of bench/overhead_bench
+  find_package(TBB QUIET)  # for comparison in bench/overhead_bench
 endif()
 
-# Runs plans on several hosts (--runtime starpu), and is a rival of bench/overhead_bench. Without it,
+# Runs plans on several hosts (--runtime starpu); also for comparison in bench/overhead_bench. Without it,
 # or without MPI, that runtime says what to install.
-option(TUTTI_STARPU "Build the runtime starpu if StarPU and MPI are there" ON)
+option(TUTTI_STARPU "Build the runtime starpu if StarPU and MPI are installed" ON)
 set(TUTTI_HAVE_STARPU FALSE)
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(STARPU QUIET IMPORTED_TARGET starpu-1.3)
   pkg_check_modules(STARPU_MPI QUIET IMPORTED_TARGET starpumpi-1.3)
   pkg_check_modules(MPI QUIET IMPORTED_TARGET ompi-c)
 endif()
-# Sanitizers would see races inside libraries that they cannot look into.
+# Sanitizers would report races inside libraries that are not instrumented.
 if(TUTTI_STARPU AND STARPU_FOUND AND STARPU_MPI_FOUND AND MPI_FOUND AND NOT TUTTI_SANITIZE)
   set(TUTTI_HAVE_STARPU TRUE)
   message(STATUS "StarPU: ${STARPU_VERSION}, with MPI")
@@ -66,8 +66,8 @@ else()
   message(STATUS "StarPU: built without; the runtime starpu needs libstarpu-dev and libopenmpi-dev")
 endif()
 
-# Trains networks. Without it tutti plans with the models there are.
-option(TUTTI_TRAIN "Build tutti-train if libtorch is there" ON)
+# Trains models. Without it tutti plans with existing models.
+option(TUTTI_TRAIN "Build tutti-train if libtorch is installed" ON)
 if(TUTTI_TRAIN)
   find_package(Torch QUIET)
 endif()

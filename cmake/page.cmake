@@ -1,10 +1,10 @@
 # The page of `tutti report`, bundled from web/ and built into the program. Bundling needs node and
-# the packages that scripts/setup fetches, but no network; without them everything else is built,
+# the packages that scripts/setup fetches, but no network. Without them everything else is built,
 # and `tutti report` says what is missing.
 
 find_program(TUTTI_NODE NAMES node nodejs)
 set(page_packages ${PROJECT_SOURCE_DIR}/web/node_modules/.package-lock.json)
-# When packages appear or go, this file has to be read again.
+# Packages that are added or removed change the configuration.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web
              ${PROJECT_SOURCE_DIR}/web/package-lock.json)
 

@@ -1,7 +1,7 @@
 # A room is one folder under tutti/: a library of its sources and one test program of its *_test.cc
-# files. USES names the rooms it may include; test/layering_test.cc holds every #include to it.
+# files. USES names the rooms that it may include; test/layering_test.cc checks every #include.
 
-# Whoever uses the installed libraries chooses warnings of their own.
+# Warnings apply to this build only: users of the installed libraries choose their own.
 add_library(tutti_options INTERFACE)
 target_include_directories(tutti_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -21,15 +21,15 @@ if(TUTTI_SANITIZE)
   target_link_options(tutti_options INTERFACE -fsanitize=${TUTTI_SANITIZE})
 endif()
 
-# Most of a compiler's time goes into headers that many sources share. Sources of one folder are compiled together, a
-# dozen at a time: names in their anonymous namespaces must differ.
+# Most of the compile time goes into headers that many sources share. So sources of one folder are compiled together,
+# twelve at a time: names in their anonymous namespaces must differ.
 function(tutti_unity target)
   if(NOT TUTTI_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
-  # These tell of what they do in words that their neighbours use too, or are warned of when they are included.
+  # These have names in anonymous namespaces that others of their folder have too, or cause warnings when included.
   list(FILTER sources EXCLUDE REGEX "(train/symphony|train/symphony_run|train/real_stage|starpu/watchdog|tools/run_report)[.]cc$")
   foreach(source ${sources})
     get_filename_component(folder ${source} DIRECTORY)
@@ -40,7 +40,7 @@ function(tutti_unity target)
   endforeach()
 endfunction()
 
-# Test code: most of a compiler's time would go into optimising GoogleTest.
+# Test code is not optimised: most of the compile time would go into GoogleTest.
 set(TUTTI_TEST_OPTIONS -O0)
 
 # GoogleTest's header is parsed once for all test programs.
@@ -65,7 +65,7 @@ function(tutti_room name)
   add_library(tutti_${name} STATIC ${sources})
   tutti_unity(tutti_${name})
   set_target_properties(tutti_${name} PROPERTIES EXPORT_NAME ${name})
-  if(NOT name STREQUAL train)  # it needs libtorch, and the program to train is all that is asked of it
+  if(NOT name STREQUAL train)  # it needs libtorch, and only the program tutti-train uses it
     set_property(GLOBAL APPEND PROPERTY tutti_installed_rooms ${name})
   endif()
   target_link_libraries(tutti_${name} PUBLIC tutti_options fmt::fmt Threads::Threads)
@@ -95,7 +95,7 @@ function(tutti_room name)
   endif()
 endfunction()
 
-# What tests share: where the sources and the shared data are.
+# Shared by all tests: the paths of the sources and of the shared data.
 if(TUTTI_TESTS)
   add_library(tutti_testing INTERFACE)
   target_compile_definitions(tutti_testing INTERFACE TUTTI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -1,4 +1,4 @@
-"""A `tutti serve` of one's own, for bench/serve/load and bench/serve/kill."""
+"""Starts and stops a `tutti serve`, for bench/serve/load, bench/serve/kill and the others."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ def free_port():
 
 
 class Server:
-    """Started and killed as often as one likes, always at the same port and with the same journal."""
+    """Can be started and killed repeatedly, always with the same port and journal."""
 
     def __init__(self, tutti, folder, more=(), machine="this-host:1x1"):
         self.port = free_port()
@@ -46,7 +46,7 @@ class Server:
         return self.process.returncode
 
     def ask(self, method, target, body=None, timeout=60):
-        """(status, answer); OSError or http.client.HTTPException if nobody answers."""
+        """(status, answer); OSError or http.client.HTTPException if there is no answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
             connection.request(method, target, body)
@@ -57,7 +57,7 @@ class Server:
             connection.close()
 
     def runs(self):
-        """The lines of the run log, whole or cut, in their order."""
+        """The complete lines of the run log, in their order."""
         with open(self.run_log, encoding="utf-8") as lines:
             return [json.loads(line) for line in lines if line.endswith("\n")]
 

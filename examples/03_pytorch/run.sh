@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Captures, measures, plans and runs a small transformer on two devices, which here are both the CPU.
-# $TUTTI names the program. Exits with 77 where no Python has torch.
+# $TUTTI names the program. Exits with 77 if no Python has torch.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 TUTTI_BINARY=$(realpath "${TUTTI:-build/release/tutti}")

@@ -3,9 +3,9 @@
 
     python3 examples/03_pytorch/transformer.py --devices cpu,cuda:0 --json result.json
 
-Plans for all devices together, runs that plan and each device alone in turn, and keeps the fastest: where
-one device wins, the plan is that one device. Prints the measured times, beside those of the model as
-torch has it on each device, and fails if the outputs are not those of the model.
+Plans for all devices together, runs that plan and each device alone in turns, and keeps the fastest: if one
+device wins, the plan is that device. Prints the measured times, compared with those of the unplanned model
+in torch on each device, and fails if the outputs are not those of the model.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and a gated feed-forward layer, each behind a norm and beside a residual."""
+    """Attention and a gated feed-forward layer, each after a norm and with a residual connection."""
 
     def __init__(self, hidden, heads):
         super().__init__()
@@ -103,7 +103,7 @@ def parse():
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--blocks", type=int, default=2)
     parser.add_argument("--vocabulary", type=int, default=1000)
-    parser.add_argument("--policy", default="auto", help="another than auto is taken at its word, not compared")
+    parser.add_argument("--policy", default="auto", help="plans of other policies than auto are used without comparison")
     parser.add_argument("--evaluations", type=int, default=2000, help="simulated runs the planner may spend")
     parser.add_argument("--least-gain", type=float, default=0.05,
                         help="share that several devices must gain over the best one (default: %(default)s)")
@@ -114,7 +114,7 @@ def parse():
 
 
 def alone(model, inputs, device):
-    """The model on one device: inputs from the CPU, outputs back to it, as the plan has them."""
+    """The model on one device: inputs from the CPU, outputs back to it, as in the plan."""
     here = copy.deepcopy(model).to(device)
     return lambda: here(*(tensor.to(device) for tensor in inputs)).to("cpu")
 
@@ -173,7 +173,7 @@ def ops_by_device(plan, devices):
 
 
 def show(plan, devices, times, error):
-    """What was compared, what was chosen, and what it comes to."""
+    """Prints what was compared, what was chosen, and the resulting times."""
     if plan.measured:
         print(f"measured in turn, {plan.measured['repeats']} times each:")
         for row in plan.measured["candidates"]:

@@ -1,6 +1,6 @@
-// A program outside of tutti's tree that plans its own graph and runs it with its own ops: how
-// often each letter stands in a text. The text is cut into parts, each part is counted, and the
-// counts are added up.
+// A program outside tutti's source tree that plans its own graph and runs it with its own ops: it
+// counts the letters of a text. The text is cut into parts, the letters of each part are counted,
+// and the counts are added.
 
 #include <tutti/graph/builder.h>
 #include <tutti/plan/bound.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr int kParts = 6;
 constexpr int kLetters = 26;
 const std::string kText =
-    "tutti means that everyone plays, and nobody waits while something could run";
+    "tutti means that everyone plays, and no device waits while something could run";
 
 template <class T>
 T must(tutti::Result<T> result) {
@@ -100,7 +100,8 @@ tutti::Machine two_cores() {
 int main() {
   const tutti::Problem problem = must(tutti::Problem::make(letters(), two_cores()));
 
-  // The best of all policies, improved by search: the same plan every time, under a count.
+  // The best of all policies, improved by search. With a count of evaluations the plan is the same
+  // in every run.
   const tutti::AutoResult best =
       must(tutti::plan_auto(problem, {.budget = {.evaluations = 200}, .seed = 1}));
   std::printf("planned: %lld us, at least %lld us\n",
@@ -115,7 +116,7 @@ int main() {
   ops.add("total", "cpu", total);
   const auto runtime = must(tutti::LocalRuntime::open(problem.machine, std::move(ops)));
   runtime->set_options({.input = [](tutti::ValueId value, const tutti::Block& block) {
-    // Inputs and counts were added by turns, so the parts are every other value.
+    // Inputs and counts were added alternately, so the parts are every other value.
     const std::string part = part_of_text(value.index / 2);
     std::memcpy(block.data, part.data(), part.size());
   }});
@@ -130,5 +131,5 @@ int main() {
     std::fprintf(stderr, "embed: the letter %c was miscounted\n", 'a' + i);
     return 1;
   }
-  std::printf("ran: e stands %d times in the text, t %d times\n", sums['e' - 'a'], sums['t' - 'a']);
+  std::printf("ran: e occurs %d times in the text, t %d times\n", sums['e' - 'a'], sums['t' - 'a']);
 }

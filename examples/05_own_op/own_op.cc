@@ -1,5 +1,5 @@
-// A user's own kind of op, "smooth", run by tutti on this host's cores beside one of tutti's kinds:
-// two signals are smoothed, each on a device of its own, and then added.
+// A user's own op kind, "smooth", run by tutti on this host's cores together with one of tutti's
+// kinds: two signals are smoothed, each on its own device, and then added.
 
 #include <fmt/format.h>
 

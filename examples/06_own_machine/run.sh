@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plans the camera graph freely and under constraints, and lets the judge look at both plans.
+# Plans the camera graph with and without constraints, and checks both plans.
 # $TUTTI names the program; all files go to a temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads a workflow in WfFormat 1.5, shows what becomes of it, and plans it; then runs another, whose
+# Reads a workflow in WfFormat 1.5, shows the resulting graph, and plans it; then runs another, whose
 # tasks are small commands, lets one fail, and completes it. $TUTTI names the program.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -17,7 +17,7 @@ run graph convert workflow.json
 run plan workflow.json --machine uniform-3 --policy heft
 run plan workflow.json --machine uniform-3 --policy heft --scale-by-machine-speed
 
-# The commands run in a folder of their own.
+# The commands run in their own folder.
 here=$PWD
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
@@ -25,7 +25,7 @@ cd "$folder"
 cp "$here/words.json" "$here/words.txt" .
 export LC_ALL=C
 
-# How long a run takes is no two times the same: only the first lines are shown, without it.
+# The time of a run varies: only the first lines, which do not have it, are shown.
 run_commands() {
   run run words.json --machine this-host:1x1 --policy heft "$@" |
     sed -n 's/ commands in [0-9.]* [mun]*s/ commands/; /^ /!p'

@@ -5,7 +5,7 @@
     placed = tutti.apply(model, plan, devices={"cpu": "cpu", "gpu0": "cuda:0"})
     outputs = placed(*inputs)
 
-The deciding is done by the program `tutti`; see docs/python.md. capture, measure and apply need torch.
+The program `tutti` makes the plans; see docs/python.md. capture, measure and apply need torch.
 """
 
 from .binary import TuttiError, find_binary
@@ -14,7 +14,7 @@ from .plans import Plan, plan, read_plan
 __all__ = ["Graph", "Plan", "TuttiError", "apply", "capture", "find_binary", "measure", "plan",
            "read_plan"]
 
-# Where torch is needed, it is imported on first use: plans can be made without it.
+# Modules that need torch are imported on first use, so that plans can be made without it.
 _HOMES = {"Graph": "graphs", "capture": "capturing", "measure": "measuring", "apply": "placing"}
 
 

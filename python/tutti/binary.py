@@ -1,4 +1,4 @@
-"""The program that decides: where it is, and how it is asked."""
+"""Finds and runs the program tutti."""
 
 import os
 import shutil
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 class TuttiError(Exception):
-    """One sentence for the person who can mend it. `exit_code` is the program's, None if it was not
-    asked: 2 bad input, 3 infeasible problem, 1 anything else."""
+    """An error with a one-sentence message. `exit_code` is the program's, None if it was not run: 2 bad
+    input, 3 infeasible problem, 1 anything else."""
 
     def __init__(self, sentence, exit_code=None):
         super().__init__(sentence)
@@ -34,7 +34,7 @@ def find_binary():
 
 
 def run(arguments):
-    """What the program prints. Raises TuttiError with its sentence if it fails."""
+    """Returns the output of the program. Raises TuttiError with its message if it fails."""
     command = [find_binary(), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:

@@ -1,5 +1,5 @@
-"""From a model and its inputs to a graph: torch.fx says which nodes there are, one run on the inputs
-says how large their values are."""
+"""Makes a graph from a model and its inputs: torch.fx gives the nodes, one run on the inputs gives the
+sizes of their values."""
 
 import torch
 from torch import fx
@@ -22,13 +22,13 @@ def _value(tensor):
 
 
 def _memory_of(tensor):
-    """Where the tensor's bytes are; None if it has none of its own."""
+    """The address of the tensor's bytes; None if it has none."""
     storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
     return storage.data_ptr() or None
 
 
 def _is_view(result, inputs):
-    """True if the result only shows the memory of the one tensor that was read."""
+    """True if the result is a view of the memory of the one tensor that was read."""
     made = tensors_in(result)
     if len(inputs) != 1 or not made:
         return False
@@ -55,13 +55,13 @@ class _Capture:
                 last_use[source] = node
         for node in self.traced.graph.nodes:
             getattr(self, "_" + node.op)(node)
-            for source in node.all_input_nodes:  # what nobody reads any more is freed
+            for source in node.all_input_nodes:  # results that no later node reads are freed
                 if last_use[source] is node:
                     self.results.pop(source, None)
         return self.content
 
     def _add_input(self, name, tensor, **more):
-        # Inputs of other names cannot clash with ops: fx makes those differ from its placeholders.
+        # Other input names cannot clash with ops: fx gives ops names that differ from its placeholders.
         described = {"name": name, **_value(tensor), **more}
         self.content["inputs"].append(described)
         return name
@@ -121,7 +121,7 @@ class _Capture:
             self._add_op(node, function, args, kwargs, read, weights, result)
 
     def _item_names(self, node, args):
-        """One of several outputs. What is not a plain list of tensors counts as all of them."""
+        """One of several outputs. If the result is not a plain list of tensors, all of them."""
         names = self.names[node.args[0]]
         plain = isinstance(names, list) and all(isinstance(part, torch.Tensor) for part in args[0])
         if plain and isinstance(args[1], int) and len(names) == len(args[0]):
@@ -156,7 +156,7 @@ class _Capture:
 
 
 def capture_with(model, inputs, name=None, time_op=None):
-    """As capture; time_op(node, function, args, kwargs) says how long an op takes, by kind of device."""
+    """As capture; time_op(node, function, args, kwargs) returns the time of an op by kind of device."""
     traced = Traced(model, inputs)
     with torch.no_grad():
         content = _Capture(traced, name or type(model).__name__, time_op).run()
@@ -168,7 +168,7 @@ def capture_with(model, inputs, name=None, time_op=None):
 def capture(model, inputs, name=None):
     """The graph of one run of the model on these inputs (a tensor, a tuple in order, a dict by name).
 
-    Ops are called as the nodes of torch.fx are. They have flops and bytes, and no times: the planner
-    works those out from the machine's rates. Weights are inputs that stay in memory.
+    Ops have the names of the torch.fx nodes. They have flops and bytes but no times: the planner
+    computes those from the machine's rates. Weights are inputs that stay in memory.
     """
     return capture_with(model, inputs, name)

@@ -1,5 +1,5 @@
-"""The fastest of a plan and the single devices, by running them all: what simulations do not know, such
-as that one Python thread asks for the work of all devices, decides here."""
+"""Finds the fastest of a plan and the single devices by running them all. This covers what simulation does
+not, such as that one Python thread issues the work of all devices."""
 
 import statistics
 
@@ -11,8 +11,8 @@ from .placing import apply
 
 
 def _candidates(plan, all_on, devices):
-    """By name the plans to run, and the sentences of those that cannot be. Of several names for one torch
-    device the first stands for it: they run alike."""
+    """The plans to run, by name, and the error messages of those that cannot run. If a torch device has several
+    names, only the first is used, because they run alike."""
     found, refused = {}, {}
     if plan.one_device() is None:
         found["plan"] = plan
@@ -23,13 +23,13 @@ def _candidates(plan, all_on, devices):
         try:
             found[f"all on {name}"] = plan if plan.one_device() == name else all_on(name)
             seen.add(torch.device(device))
-        except TuttiError as error:  # it has not the memory, or a constraint is against it
+        except TuttiError as error:  # it lacks memory, or a constraint forbids it
             refused[f"all on {name}"] = str(error)
     return found, refused
 
 
 def _modules(found, refused, devices, output_device):
-    """Each candidate as a module that has run once. What a device cannot hold or run is refused."""
+    """Each candidate as a module that has run once. Candidates that a device cannot hold or run are refused."""
     modules = {}
     for name, plan in found.items():
         traced = plan.graph.traced
@@ -43,9 +43,9 @@ def _modules(found, refused, devices, output_device):
 
 
 def choose(plan, all_on, devices, output_device=None, least_gain=0.0, repeats=9):
-    """The plan, or all on one device if that is faster: run in turn, compared by medians. Several devices
-    must gain least_gain over the best single one. all_on(name) gives the plan for one device, and raises
-    TuttiError where there is none. `measured` of the result has every candidate."""
+    """The plan, or all ops on one device if that is faster: run in turns, compared by medians. A plan over several
+    devices must gain least_gain over the best single one. all_on(name) returns the plan for one device, and raises
+    TuttiError if there is none. `measured` of the result has every candidate."""
     with torch.no_grad():
         found, refused = _candidates(plan, all_on, devices)
         modules = _modules(found, refused, devices, output_device)

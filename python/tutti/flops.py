@@ -1,6 +1,6 @@
-"""How many floating-point operations an op takes, from the shapes it meets. Products and convolutions
-are counted exactly (a multiplication and an addition are two); for the rest it is a few for each
-element, which is as good as nothing: bytes decide there. Measured times make all of this moot."""
+"""The number of floating-point operations of an op, from the shapes of its tensors. Products and
+convolutions are counted exactly (a multiplication and an addition are two). The rest counts a few for
+each element, which is negligible: bytes dominate there. Measured times replace all of this."""
 
 import math
 
@@ -12,7 +12,7 @@ _PRODUCTS = {"matmul", "bmm", "mm", "addmm", "baddbmm"}
 
 
 def flops_of(kind, inputs, weights, result):
-    """kind: as kind_of gives it; inputs: the tensors read, weights: those of the module."""
+    """kind: as returned by kind_of; inputs: the tensors read; weights: those of the module."""
     name = kind[len("torch."):]
     outputs = sum(tensor.numel() for tensor in tensors_in(result))
     everything = list(inputs) + list(weights)

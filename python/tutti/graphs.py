@@ -1,4 +1,4 @@
-"""A captured graph: what a graph file says, and the torch.fx graph it was made from."""
+"""A captured graph: the content of a graph file, and the torch.fx graph that it was made from."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 
 class Graph:
     """content: the graph file as a dict (docs/formats/graph.md); machine: the machine that was
-    measured, or None; devices: what its devices are to torch; traced: the torch.fx graph; its nodes are
-    called as the ops are."""
+    measured, or None; devices: the torch devices of its devices; traced: the torch.fx graph, whose nodes have
+    the names of the ops."""
 
     def __init__(self, content, traced, machine=None, devices=None):
         self.content = content

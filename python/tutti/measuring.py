@@ -1,4 +1,4 @@
-"""How long each op of a model takes on each device, and how fast values get from one to another."""
+"""Measures the time of each op of a model on each device, and of transfers between devices."""
 
 import copy
 import statistics
@@ -10,21 +10,21 @@ from .binary import TuttiError
 from .capturing import capture_with
 from .tracing import map_tensors
 
-_BATCH_SECONDS = 0.002  # a clock reading and a synchronisation are little beside it
+_BATCH_SECONDS = 0.002  # long compared with a clock reading and a synchronisation
 _LARGEST_BATCH = 50
 _SMALL_BYTES = 4 << 10
 _LARGE_BYTES = 16 << 20
 
 
 def synchronize(devices):
-    """Waits until everything asked of these torch devices is done."""
+    """Waits until these torch devices have finished all issued work."""
     for device in devices:
         if torch.device(device).type == "cuda":
             torch.cuda.synchronize(device)
 
 
 def _batch_seconds(work, devices, count):
-    """The time of one of so many in a row."""
+    """The mean time of one call, of `count` calls in a row."""
     begin = time.perf_counter()
     for _ in range(count):
         work()
@@ -33,7 +33,7 @@ def _batch_seconds(work, devices, count):
 
 
 def _batch_of(work, devices, warm_up):
-    """How many in a row are long enough to be timed."""
+    """The number of calls in a row that is long enough to be timed."""
     for _ in range(warm_up):
         work()
     synchronize(devices)
@@ -42,15 +42,15 @@ def _batch_of(work, devices, warm_up):
 
 
 def seconds_of(work, devices, repeats=5, warm_up=2):
-    """The median time of work(), each time asked so often in a row that the devices do not idle
-    between: what it takes amid others, without the wait for an answer that a single call pays."""
+    """The median time of work(). Calls are issued in batches, so that the devices do not idle in between: this is
+    the time among other work, without the synchronisation that a single call would include."""
     batch = _batch_of(work, devices, warm_up)
     return statistics.median(_batch_seconds(work, devices, batch) for _ in range(repeats))
 
 
 def seconds_in_turn(works, devices, repeats=9, warm_up=3):
-    """Of each work the list of its times, taken in turn, forwards and backwards: what else the computer
-    does meets all of them alike."""
+    """The list of times of each work, measured in turns, forwards and backwards, so that other load affects
+    all of them alike."""
     batches = [_batch_of(work, devices, warm_up) for work in works]
     times = [[] for _ in works]
     for repeat in range(repeats):
@@ -73,7 +73,7 @@ class _OpTimer:
 
     def __call__(self, node, function, args, kwargs):
         times = {}
-        seen = {}  # names of one torch device share its time
+        seen = {}  # several names of one torch device share its time
         for name, device in self.devices.items():
             if device not in seen:
                 seen[device] = self._time(node, function, args, kwargs, device)
@@ -95,7 +95,7 @@ class _OpTimer:
 
 
 def kind_of_device(name):
-    """Given times go by kind of device; here each device is a kind of its own."""
+    """Given times are by kind of device; here each device has its own kind."""
     return name
 
 
@@ -117,7 +117,7 @@ def _is_host(device):
 
 
 def measure_machine(devices):
-    """A machine file (docs/formats/machine.md) with these devices and what transfers between them take."""
+    """A machine file (docs/formats/machine.md) with these devices and measured transfers between them."""
     machine = {"schema_version": 1, "name": "measured", "host": [{"name": "host-memory"}], "device": [], "link": []}
     for name, device in devices.items():
         described = {"name": name, "kind": kind_of_device(name)}
@@ -139,7 +139,7 @@ def measure_machine(devices):
             machine["link"].append({"name": f"{pair[0]}-{pair[1]}", "between": list(pair), "latency_ns": latency,
                                     "bandwidth_bytes_per_s": rate})
     if not any(_is_host(device) for device in devices.values()):
-        # Inputs come from the host, where here no device works.
+        # Inputs come from the host, whose memory no device uses here.
         for name in names:
             latency, rate = _measure_link("cpu", devices[name])
             machine["link"].append({"name": f"host-memory-{name}", "between": ["host-memory", name],
@@ -160,10 +160,10 @@ def _check_devices(devices):
 
 def measure(model, inputs, devices, name=None, repeats=5):
     """As capture, with the time of each op on each device (the median of `repeats`), on a machine whose
-    transfers are measured too: `graph.machine`, which tutti.plan takes by itself.
+    transfers are measured too: `graph.machine`, which is the default of tutti.plan.
 
-    devices: names of devices and what they are to torch, such as {"cpu": "cpu", "gpu0": "cuda:0"}.
-    The model and its inputs are left where they are; they must be on the CPU.
+    devices: names of devices and their torch devices, such as {"cpu": "cpu", "gpu0": "cuda:0"}.
+    The model and its inputs must be on the CPU, and stay there.
     """
     _check_devices(devices)
     with torch.no_grad():

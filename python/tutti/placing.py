@@ -1,4 +1,4 @@
-"""A model that runs as a plan says: a torch.fx graph in which every op stands on its device."""
+"""Makes a model that runs as planned: a torch.fx graph in which every op runs on its device."""
 
 import copy
 import heapq
@@ -14,13 +14,13 @@ from .tracing import map_tensors, metadata_nodes
 
 
 def move(value, device):
-    """The value on that device: itself if it is there already."""
+    """The value on that device; the value itself if it is already there."""
     return map_tensors(value, lambda tensor: tensor.to(device))
 
 
 class _Placer:
     """Builds the new graph. A value is moved at most once to each device; a weight is there from the
-    start; a view is made anew where it is read."""
+    start; a view is created again where it is read."""
 
     def __init__(self, traced, placement, priority, devices):
         self.traced = traced
@@ -47,8 +47,8 @@ class _Placer:
         return module
 
     def _order(self):
-        """Inputs first; then every node after what it reads, the smallest priority first, so that what
-        a device could start early is asked of it early."""
+        """Inputs first; then every node after what it reads, the smallest priority first, so that work
+        that a device can start early is issued early."""
         nodes = list(self.traced.graph.nodes)
         place = {node: i for i, node in enumerate(nodes)}
         waiting = {node: len(node.all_input_nodes) for node in nodes}
@@ -86,11 +86,11 @@ class _Placer:
         if node.op == "placeholder" or node.name in self.placement:
             home = self.placement.get(node.name)
             return self._moved(self.made[node, home], device)
-        # A view or metadata: from what it reads, there.
+        # A view or metadata: created on that device from what it reads.
         return self._copy(node, device, lambda source: self._on(source, self._source_device(source, device)))
 
     def _source_device(self, source, device):
-        """Metadata is the same on every device: it is taken where the value is anyway."""
+        """Metadata is the same on every device: it is read where the value already is."""
         if device is not None:
             return device
         while source.name not in self.placement and source.op not in ("placeholder", "get_attr"):
@@ -111,7 +111,7 @@ class _Placer:
         names_a_device = "device" in node.kwargs or node.target in ("to", "cuda", "cpu")
         if names_a_device and "device" in node.kwargs:
             made.kwargs = {**made.kwargs, "device": torch.device(self.devices[device])}
-        if names_a_device or not reads_tensors:  # the model's own idea of where its result is
+        if names_a_device or not reads_tensors:  # the model itself chooses the device of its result
             made = self._moved(made, device)
         self.made[node, device] = made
 
@@ -126,7 +126,7 @@ class _Placer:
         if key not in self.moved_weights:
             target = torch.device(self.devices[device])
             moved = tensor.detach().to(target)
-            if moved.device == tensor.device:  # nothing to move: the model's own
+            if moved.device == tensor.device:  # nothing to move: shared with the model
                 moved = tensor
             elif isinstance(tensor, torch.nn.Parameter):
                 moved = torch.nn.Parameter(moved, requires_grad=tensor.requires_grad)
@@ -134,7 +134,7 @@ class _Placer:
         return self.moved_weights[key]
 
     def _name_on(self, path, device):
-        """A name of the new module for that part of the model on that device."""
+        """A name in the new module for that part of the model on that device."""
         return "".join(c if c.isalnum() else "_" for c in f"{path}__on__{device}")
 
     def _weight(self, node, device):
@@ -166,7 +166,7 @@ class _Placer:
 
 
 def _check(placement, graph, devices):
-    """Every op of the model is placed, no other is, and torch is told what each device is."""
+    """Checks that every op of the model is placed, that no other is, and that each device has a torch device."""
     ops = graph.op_names()
     for name in placement:
         if name not in ops:
@@ -180,16 +180,16 @@ def _check(placement, graph, devices):
 
 
 def apply(model, plan, devices=None, inputs=None, output_device=None):
-    """The model as a module whose ops run where the plan says. It takes what the model takes.
+    """The model as a module whose ops run where the plan says. It takes the same arguments as the model.
 
-    plan: what tutti.plan or tutti.read_plan gave, or a dict from ops to devices. One that was not made
-      from a captured graph in this process needs `inputs`, as capture had them.
-    devices: what the plan's devices are to torch, such as {"cpu": "cpu", "gpu0": "cuda:0"}; left out,
-      their names are torch's own.
-    output_device: where outputs are wanted; left out, they stay where they were made.
+    plan: the result of tutti.plan or tutti.read_plan, or a dict from ops to devices. One that was not made
+      from a graph captured in this process needs the `inputs` of capture.
+    devices: the torch devices of the plan's devices, such as {"cpu": "cpu", "gpu0": "cuda:0"}; by default
+      the names themselves.
+    output_device: where outputs are wanted; by default they stay where they were computed.
 
-    The model itself stays as it is. Weights that stay where they are, are shared with it; others are
-    copied once, now.
+    The model itself does not change. Weights that are not moved are shared with it; others are copied
+    once, now.
     """
     if not isinstance(plan, Plan):
         plan = Plan(placement=dict(plan), priority={})

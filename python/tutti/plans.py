@@ -1,4 +1,4 @@
-"""Plans: asking for one, and reading one."""
+"""Makes plans with the program tutti, and reads them."""
 
 import json
 import tempfile
@@ -10,15 +10,15 @@ from .binary import TuttiError, run
 
 @dataclass
 class Plan:
-    """A device and a priority for each op (docs/formats/plan.md). Of the ops that could run, the one
-    of the smallest priority goes first."""
+    """A device and a priority for each op (docs/formats/plan.md). Among the ops that can run, the one
+    with the smallest priority runs first."""
 
     placement: dict
     priority: dict
     policy: str = ""
-    # What `tutti plan --json` says: makespan_ns, lower_bound_ns, single_device_ns, ...
+    # The output of `tutti plan --json`: makespan_ns, lower_bound_ns, single_device_ns, ...
     summary: dict = field(default_factory=dict)
-    # The captured graph it was made for, if it was.
+    # The captured graph that it was made for, if any.
     graph: object = None
     # The plan file's text.
     text: str = ""
@@ -57,7 +57,7 @@ def read_plan(path):
 
 
 def _file_of(content, folder, name):
-    """What may be given as a file, as a dict, or as something that has a dict."""
+    """The path of content that is a file, a dict, or an object with a dict."""
     content = getattr(content, "content", content)
     if not isinstance(content, dict):
         return str(content)
@@ -70,19 +70,19 @@ def plan(graph, machine=None, policy="auto", budget=None, evaluations=None, seed
          constraints=None, least_gain=0.0, measure=False, devices=None, output_device=None, repeats=9):
     """Asks tutti for a plan. If one device alone is best, that is the plan.
 
-    graph: what capture or measure gave, a dict, or a graph file in any format tutti reads.
-    machine: a preset, a file, or a dict (docs/formats/machine.md); left out, the machine that was
-      measured, or else this host.
+    graph: the result of capture or measure, a dict, or a graph file in any format that tutti reads.
+    machine: a preset, a file, or a dict (docs/formats/machine.md); by default the measured machine,
+      else this host.
     budget: wall clock for the search, such as "5s" or 5 (seconds).
-    evaluations: instead of a budget, a count of simulated runs: the same count, the same plan.
+    evaluations: instead of a budget, a count of simulated runs; the same count gives the same plan.
     costs, constraints: files or dicts.
-    least_gain: what a plan over several devices must gain over the best single one to be taken, as a
-      share of its time: 0.05 where the times are not known better than that.
-    measure: also run the plan, and everything on each single device, `repeats` times in turn, and keep
-      the fastest by the medians; `measured` of the plan tells all of it. For graphs that were captured
-      in this process.
-    devices, output_device: as apply has them; what measuring runs on. Devices that tutti.measure was
-      given need not be given again.
+    least_gain: what a plan over several devices must gain over the best single one to be chosen, as a
+      share of its time: 0.05 if the times are no more certain than that.
+    measure: also run the plan, and all ops on each single device, `repeats` times in turns, and keep
+      the fastest by the medians; `measured` of the plan has all figures. For graphs captured in this
+      process.
+    devices, output_device: as in apply; what measuring runs on. Devices that were given to
+      tutti.measure need not be given again.
     """
     settings = {"machine": machine, "seed": seed, "costs": costs, "constraints": constraints}
     made = _plan(graph, policy=policy, budget=budget, evaluations=evaluations, **settings)
@@ -123,7 +123,7 @@ def _all_on(made, device, graph, settings):
 
 
 def _problem(graph, folder, settings):
-    """What every command is told about: the graph, and where it is to run. Files are written to the folder."""
+    """The arguments that every command needs: the graph, and where it runs. Files are written to the folder."""
     machine = settings["machine"]
     if machine is None:
         machine = getattr(graph, "machine", None)

@@ -1,10 +1,10 @@
-"""torch.fx graphs of models, and what their nodes are to a plan.
+"""torch.fx graphs of models, and the role of their nodes in a plan.
 
 A node is
-  an op        it computes, so the plan says where;
+  an op        it computes, and the plan places it;
   a view       it shows another value's memory in another form (reshape, one of several outputs): it
-               costs nothing and is made anew wherever it is read;
-  metadata     it looks at a value's shape, dtype or device, and needs no copy of the value;
+               costs nothing and is created again wherever it is read;
+  metadata     it reads a value's shape, dtype or device, and needs no copy of the value;
   or an input, a weight, the output.
 """
 
@@ -18,7 +18,7 @@ from torch import fx
 
 from .binary import TuttiError
 
-# They take no tensors, so that torch does not tell fx when it meets them.
+# They take no tensors, so torch does not report calls of them to fx.
 _FACTORIES = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "zeros")
 _METADATA_ATTRIBUTES = {"shape", "dtype", "device", "ndim", "requires_grad", "is_cuda", "layout"}
 _METADATA_METHODS = {"size", "dim", "numel", "stride", "ndimension", "nelement", "element_size",
@@ -47,7 +47,7 @@ class _Proxy(_Unpacks, fx.Proxy):
 
 
 class _Tracer(fx.Tracer):
-    """Notes for each node the module it stands in: not all versions of torch do."""
+    """Records the module of each node: not all versions of torch do."""
 
     def __init__(self):
         super().__init__()
@@ -72,7 +72,7 @@ class _Tracer(fx.Tracer):
 
 @contextlib.contextmanager
 def _traced_factories(tracer):
-    """While it lasts, torch.arange(x.shape[0]) becomes a node."""
+    """Within this context, torch.arange(x.shape[0]) becomes a node."""
     def traced(original):
         def factory(*args, **kwargs):
             if any(isinstance(arg, fx.Proxy) for arg in [*args, *kwargs.values()]):
@@ -117,7 +117,7 @@ class Traced:
         try:
             with _traced_factories(tracer):
                 self.graph = tracer.trace(model, concrete_args=fixed or None)
-        except Exception as error:  # whatever the model's own code raises when it meets a proxy
+        except Exception as error:  # anything that the model's own code raises when it gets a proxy
             first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise TuttiError(f"torch.fx cannot capture {type(model).__name__}: {first_line}; control flow that "
                              "depends on values has to be taken out, or put into a leaf module") from error
@@ -126,7 +126,7 @@ class Traced:
         self.module_of = tracer.module_of
 
     def _forget_fixed_arguments(self):
-        """fx keeps them as arguments, and checks in each run that they are what they were."""
+        """fx keeps them as arguments, and checks in each run that they have not changed."""
         def erase(node):
             for user in list(node.users):
                 erase(user)
@@ -148,15 +148,15 @@ class Traced:
 
 
 def looks_at_metadata(node):
-    """True if the node itself asks a value for its shape or the like."""
+    """True if the node itself reads the shape or other metadata of a value."""
     if node.op == "call_function" and node.target is getattr:
         return node.args[1] in _METADATA_ATTRIBUTES
     return node.op == "call_method" and node.target in _METADATA_METHODS and len(node.args) <= 2
 
 
 def metadata_nodes(graph, is_op):
-    """Nodes that need no copy of any value: those that look at metadata, and what is worked out from
-    them alone."""
+    """Nodes that need no copy of any value: those that read metadata, and those that are computed from
+    them only."""
     found = set()
     for node in graph.nodes:
         if node.op not in ("call_function", "call_method") or is_op(node):
@@ -168,7 +168,7 @@ def metadata_nodes(graph, is_op):
 
 
 def kind_of(node, traced):
-    """What cost tables go by: "torch.linear" for a Linear and for functional.linear."""
+    """The key of cost tables: "torch.linear" for a Linear and for functional.linear."""
     if node.op == "call_module":
         name = type(traced.submodule(node)).__name__
         snake = "".join("_" + c.lower() if c.isupper() and i and not name[i - 1].isupper() else c.lower()
