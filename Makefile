@@ -1,9 +1,9 @@
-# Two doors: `make demo` shows tutti at work, `make test` shows that it is right. Both install what is
-# missing (as root; otherwise they say what to install), so a bare Debian 12 with git and make is enough.
+# `make demo` demonstrates tutti, `make test` tests it. Both install what is missing (as root; otherwise
+# they say what to install), so a bare Debian 12 with git and make is enough.
 
 JOBS ?= $(shell nproc)
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-# Whole builds in large pieces: half the time.
+# Full builds compile several sources together, which takes half the time.
 BUILD = cmake --preset $(1) -DTUTTI_UNITY=ON $(LAUNCHER) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; \
         cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 
@@ -13,20 +13,20 @@ build: setup-build
 	@mkdir -p build
 	@$(call BUILD,release,tutti)
 
-# The program, the libraries and what belongs to them: make install PREFIX=/opt/tutti.
+# The program, the libraries, headers and models: make install PREFIX=/opt/tutti.
 PREFIX ?= /usr/local
 install: setup-build
 	@mkdir -p build
 	@$(call BUILD,release,tutti libraries)
 	@cmake --install build/release --prefix $(PREFIX)
 
-# With its page, for which node and npm are installed too.
+# Includes the page of tutti report, for which node and npm are installed too.
 demo: setup-demo
 	@mkdir -p build
 	@$(call BUILD,release,tutti)
 	@scripts/demo build/release/tutti
 
-# Release build, its tests, and format: what guards main.
+# Format, release build and its tests.
 test: setup
 	@scripts/test
 
@@ -43,7 +43,7 @@ bench: setup
 	@$(call BUILD,release,)
 	@scripts/bench
 
-# All measurements of docs/results/doppler.md: hours on two cores. Stop it whenever you like; it goes on from there.
+# All measurements of docs/results/doppler.md: hours on two cores. It can be stopped at any time and continues from there.
 results-doppler: setup
 	@mkdir -p build
 	@$(call BUILD,release,)

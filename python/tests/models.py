@@ -1,11 +1,11 @@
-"""Small models that the tests share. Imported only where torch is."""
+"""Small models that the tests share. Imported only if torch is installed."""
 
 import torch
 from torch import nn
 
 
 class Mlp(nn.Module):
-    """Two layers and what stands between them."""
+    """Two layers and the ops between them."""
 
     def __init__(self, width=8):
         super().__init__()
@@ -17,7 +17,7 @@ class Mlp(nn.Module):
 
 
 class Everything(nn.Module):
-    """What captures trip over: sizes, views, unpacking, several outputs, weights without a module, a
+    """Cases that are hard to capture: sizes, views, unpacking, several outputs, weights without a module, a
     module that is used twice, a factory, arguments with defaults, outputs in a dict."""
 
     def __init__(self, width=8):

@@ -1,4 +1,4 @@
-"""What the tests share: whether torch is there, and a machine of two devices."""
+"""Shared by the tests: whether torch is installed, and a machine of two devices."""
 
 import os
 import unittest
@@ -22,7 +22,7 @@ def machine(other_flops_per_s=1e9, bandwidth_bytes_per_s=1e12):
 
 
 class environment:
-    """Environment variables for a while; None takes one away."""
+    """Sets environment variables within a context; None removes one."""
 
     def __init__(self, **changes):
         self.changes = changes

@@ -1,4 +1,4 @@
-"""A model that runs as a plan says gives what the model gives."""
+"""A placed model gives the outputs of the model."""
 
 import unittest
 

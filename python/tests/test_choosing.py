@@ -13,7 +13,7 @@ from tutti.binary import run
 if torch is not None:
     from tests import models
     from tutti import choosing, measuring
-    # To tell them apart where both are one CPU.
+    # To tell them apart if both are one CPU.
     TWO_DEVICES = {"cpu": "cpu", "other": "cpu:0"}
 
 
