@@ -7,7 +7,7 @@
 #include "tools/commands.h"
 #ifdef TUTTI_HAVE_TORCH
 #include "studies/doppler/train/configurations.h"
-#include "tools/train/run_train.h"
+#include "tools/train/train.h"
 #endif
 
 int main(int argc, char** argv) {

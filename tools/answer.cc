@@ -36,11 +36,11 @@ std::string gap_text(double gap) {
   return std::isnan(gap) ? "no bound" : fmt::format("{:.1f} %", 100 * gap);
 }
 
-std::string answer_line(const std::string& who, Duration makespan, const Bounds& bounds,
+std::string answer_line(const std::string& policy, Duration makespan, const Bounds& bounds,
                         std::optional<Duration> single_device) {
   const double gap = gap_to(bounds.strongest(), static_cast<double>(makespan.count()));
   std::string line =
-      fmt::format("{}: makespan {}, ", who.empty() ? "plan" : who, to_text(makespan));
+      fmt::format("{}: makespan {}, ", policy.empty() ? "plan" : policy, to_text(makespan));
   if (std::isnan(gap)) {
     line += "no lower bound but 0; ";
   } else if (gap < 0) {

@@ -1,4 +1,4 @@
-// The first line a person sees: makespan, gap to the bound, and what the best single device takes.
+// The first line of a result: makespan, gap to the bound, and what the best single device takes.
 
 #ifndef TUTTI_TOOLS_ANSWER_H_
 #define TUTTI_TOOLS_ANSWER_H_
@@ -12,16 +12,16 @@
 
 namespace tutti {
 
-// What doing nothing gives: all on the best single device, simulated; the mean over `runs` seeds
-// from `seed` on. None if that is impossible.
+// The baseline: all ops on the best single device, simulated; the mean over `runs` seeds from
+// `seed` on. None if no single device can run the graph.
 std::optional<Duration> single_device_makespan(const Problem& problem, SimModel model,
                                                ReadyOrder order, uint64_t seed, int runs);
 
-// makespan / bound - 1; not a number where there is no bound but 0 (JSON: null).
+// makespan / bound - 1; NaN if the bound is 0 (JSON: null).
 double gap_to(Duration bound, double makespan_ns);
 std::string gap_text(double gap);
 
-std::string answer_line(const std::string& who, Duration makespan, const Bounds& bounds,
+std::string answer_line(const std::string& policy, Duration makespan, const Bounds& bounds,
                         std::optional<Duration> single_device);
 
 }  // namespace tutti

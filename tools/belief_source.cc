@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "tools/dispatchers.h"
 #include "tools/inputs.h"
 #include "tutti/belief/constants_file.h"
 #include "tutti/graph/make/job.h"
@@ -14,13 +13,14 @@
 #include "tutti/plan/job_study.h"
 #include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/model.h"
+#include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 
 namespace tutti {
 namespace {
 
-constexpr int kSamples = 1 << 13;  // nobody waits for a page as for a decision
+constexpr int kSamples = 1 << 13;  // a page may take longer than a decision
 constexpr size_t kMostMoments = 60;
 constexpr int kJobs = 30;
 constexpr double kLoad = 0.6;
@@ -148,8 +148,7 @@ Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& ques
   if (!seen) return seen.error();
   ReportedBelief made = known.view(
       cluster->machine(),
-      fmt::format("what was counted while {} simulated jobs ran beside load that nobody told of",
-                  kJobs),
+      fmt::format("what was counted while {} simulated jobs ran, under a hidden load", kJobs),
       question.model_name);
   const size_t stride = (seen->size() + kMostMoments - 1) / kMostMoments;
   for (size_t i = 0; i < seen->size(); i += stride) {

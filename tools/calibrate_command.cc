@@ -10,13 +10,13 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tools/real_runtime.h"
 #include "tools/search_options.h"
 #include "tools/table.h"
 #include "tutti/base/folder_lock.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/calibrate/calibrate.h"
+#include "tutti/calibrate/measuring_runtime.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/calibrate/tune.h"
 #include "tutti/costs/file.h"
@@ -38,7 +38,7 @@ struct CalibrateArguments {
   std::string machine_output;
   std::string state;
   std::vector<std::string> traces;
-  std::string ladder = "kinds";
+  std::string sizes = "kinds";
   std::string budget = "20s";
   std::optional<int64_t> runs;
   int plans = 12;
@@ -60,7 +60,7 @@ Result<Graphs> load_graphs(const std::vector<std::string>& paths) {
   return graphs;
 }
 
-// What an earlier call left there, or nothing yet.
+// The state that an earlier call left there, or an empty one.
 Result<CalibrationState> load_state(const std::string& path, const Machine& machine) {
   CalibrationState state{.machine_fingerprint = machine.fingerprint()};
   if (path.empty()) return state;
@@ -71,19 +71,10 @@ Result<CalibrationState> load_state(const std::string& path, const Machine& mach
   }
   if (const Result<void> probe = probe_output(path); !probe) return probe.error();
   if (!std::filesystem::exists(path)) return state;
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  Result<CalibrationState> read = read_calibration(*source);
-  if (!read) return read.error();
-  if (read->machine_fingerprint != machine.fingerprint()) {
-    return invalid_input(fmt::format(
-        "{}: this was measured on another machine than '{}'; delete the file to begin anew", path,
-        machine.name()));
-  }
-  return read;
+  return load_calibration(path, machine);
 }
 
-// Saves the state now and then, so that whoever is killed loses little.
+// Saves the state every few seconds, so that little is lost if the process is killed.
 class StateKeeper {
  public:
   explicit StateKeeper(std::string path) : path_(std::move(path)) {}
@@ -155,24 +146,24 @@ Result<std::vector<Experiment>> experiments_of(const CalibrateArguments& argumen
                                                const CanRun& can_run) {
   std::vector<const Graph*> sources;
   for (const auto& imported : graphs) sources.push_back(&imported->graph);
-  const Graph rungs = ladder();
+  const Graph usual = usual_sizes();
   std::vector<std::string> kinds;  // none: all
   for (const Graph* graph : sources) {
     kinds.insert(kinds.end(), graph->op_kinds().begin(), graph->op_kinds().end());
   }
-  if (arguments.ladder == "all") kinds.clear();
-  if (arguments.ladder != "none") sources.push_back(&rungs);
+  if (arguments.sizes == "all") kinds.clear();
+  if (arguments.sizes != "none") sources.push_back(&usual);
   std::vector<Experiment> experiments = op_probes(machine, sources, can_run, kinds);
   for (Experiment& probe : route_probes(machine, can_run)) experiments.push_back(std::move(probe));
   for (const auto& imported : graphs) {
-    if (arguments.plans > 0) break;  // these are of more use
+    if (arguments.plans > 0) break;  // whole plans tell more
     Result<std::vector<Experiment>> whole =
         whole_graphs(machine, imported->graph, kWholeGraphs, arguments.common.seed, can_run);
     if (!whole) return whole.error();
     for (Experiment& one : *whole) experiments.push_back(std::move(one));
   }
   if (experiments.empty()) {
-    return invalid_input("there is nothing to measure: name a graph, or leave out --ladder none");
+    return invalid_input("there is nothing to measure: name a graph, or leave out --sizes none");
   }
   return experiments;
 }
@@ -188,7 +179,7 @@ void show_progress(int64_t run, size_t experiments, const Experiment& experiment
 
 // Whole plans, after all else.
 Result<void> run_plans(const CalibrateArguments& arguments, const Machine& machine,
-                       const Graphs& graphs, RealRuntime& runtime, const Stop& stop,
+                       const Graphs& graphs, MeasuringRuntime& runtime, const Stop& stop,
                        Knowledge& knowledge) {
   std::vector<const Graph*> sources;
   for (const auto& imported : graphs) sources.push_back(&imported->graph);
@@ -234,7 +225,7 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
           begin + std::chrono::duration_cast<Stop::Clock::duration>(budget * (1 - kForPlans)));
     }
   }
-  const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
+  const Result<std::unique_ptr<MeasuringRuntime>> runtime = MeasuringRuntime::open(machine, stop);
   if (!runtime) return runtime.error();
   if (const std::string note = (*runtime)->note(); !note.empty()) {
     fmt::print(stderr, "tutti: {}\n", note);
@@ -469,7 +460,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
       ->excludes(traces);
   command
       ->add_option(
-          "--ladder", arguments->ladder,
+          "--sizes", arguments->sizes,
           "kinds: several sizes of every kind in the graphs (all without graphs); all: of every "
           "kind that tutti has code for; none: only the ops of the graphs")
       ->check(CLI::IsMember({"kinds", "all", "none"}))

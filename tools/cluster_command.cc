@@ -1,5 +1,5 @@
-// tutti cluster: jobs arrive on a cluster, simulated or this host for real; who schedules them
-// best?
+// tutti cluster: jobs arrive on a cluster, simulated or this host for real, and dispatchers are
+// compared.
 
 #include <fmt/format.h>
 
@@ -9,18 +9,15 @@
 #include <memory>
 #include <utility>
 
-#include "tools/cluster_real.h"
 #include "tools/commands.h"
-#include "tools/dispatchers.h"
 #include "tools/inputs.h"
+#include "tools/print/cluster_report.h"
 #include "tools/search_options.h"
-#include "tools/table.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
-#include "tutti/base/statistics.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
 #include "tutti/plan/job_study.h"
+#include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/local/cpu/cores.h"
@@ -41,12 +38,14 @@ struct ClusterArguments {
   double unknown_load = 0;
   std::optional<double> noise;
   std::string runtime = "sim";
-  RealJobsSettings real;
+  CompareJobsOptions real;
+  std::string adapt;  // a Symphony model, whose belief is fitted to the readings of the runs
+  std::string adapted;
   std::string unknown_work = "memory";
   std::string counters = "all";
   int interval_ms = 10;
-  DeciderOptions models;
-  std::string quick = "graphene";
+  ModelDispatcherOptions models;
+  std::string fallback = "graphene";
   uint64_t seed = 1;
   bool json = false;
 };
@@ -71,9 +70,11 @@ Result<Cluster> make_cluster(const ClusterArguments& arguments) {
   return Cluster::make(std::move(*machine), std::move(costs));
 }
 
-Result<Graph> load_job(const std::string& name, bool real) {
+// A graph file is checked against the costs; families have costs of their own.
+Result<Graph> load_job(const std::string& name, const ClusterArguments& arguments,
+                       const Cluster& cluster) {
   if (std::optional<Graph> made = make_named_job(name)) {
-    if (!real) return std::move(*made);
+    if (arguments.runtime != "local") return std::move(*made);
     return invalid_input(
         fmt::format("{}: jobs of this family have no kernels and can only be simulated; for real, "
                     "name graph files with kernels, such as those of tutti graph make",
@@ -81,6 +82,9 @@ Result<Graph> load_job(const std::string& name, bool real) {
   }
   Result<Imported> imported = load_graph(name);
   if (!imported) return imported.error();
+  const auto good =
+      check_costs(imported->graph, cluster.machine(), cluster.costs(), name, arguments.costs);
+  if (!good) return good.error();
   return std::move(imported->graph);
 }
 
@@ -94,7 +98,7 @@ Result<std::vector<Arrival>> replayed(const ClusterArguments& arguments, Cluster
   for (const NamedArrival& arrival : *named) {
     std::shared_ptr<const Job>& job = jobs[arrival.job];
     if (job == nullptr) {
-      Result<Graph> graph = load_job(arrival.job, arguments.runtime == "local");
+      Result<Graph> graph = load_job(arrival.job, arguments, cluster);
       if (!graph) return error_at(arguments.replay, arrival.line, graph.error().message);
       auto added = cluster.add_job(std::move(*graph));
       if (!added) return error_at(arguments.replay, arrival.line, added.error().message);
@@ -116,7 +120,7 @@ Result<ArrivalsOf> find_arrivals(const ClusterArguments& arguments, Cluster& clu
   }
   std::vector<Graph> graphs;
   for (const std::string& name : arguments.graphs) {
-    Result<Graph> graph = load_job(name, arguments.runtime == "local");
+    Result<Graph> graph = load_job(name, arguments, cluster);
     if (!graph) return graph.error();
     graphs.push_back(std::move(*graph));
   }
@@ -136,63 +140,6 @@ Result<ArrivalsOf> find_arrivals(const ClusterArguments& arguments, Cluster& clu
   });
 }
 
-struct Figures {
-  std::string policy;
-  double mean_completion_ns = 0;
-  double mean_slowdown = 0;
-  double median_slowdown = 0;
-  double slowdown_p95 = 0;
-  double makespan_ns = 0;
-  int64_t decisions = 0;
-};
-
-Figures figures_of(const std::string& policy, const ClusterRun& run) {
-  std::vector<double> slowdowns;
-  Figures figures{.policy = policy};
-  for (const JobRecord& job : run.jobs) {
-    slowdowns.push_back(job.slowdown());
-    figures.mean_completion_ns +=
-        static_cast<double>(job.completion().count()) / static_cast<double>(run.jobs.size());
-  }
-  const Summary summary = summary_of(slowdowns);
-  std::sort(slowdowns.begin(), slowdowns.end());
-  figures.mean_slowdown = summary.mean;
-  figures.median_slowdown = summary.median;
-  figures.slowdown_p95 = slowdowns[((slowdowns.size() - 1) * 95 + 99) / 100];  // rounded up
-  figures.makespan_ns = static_cast<double>(run.makespan.count());
-  figures.decisions = run.decisions;
-  return figures;
-}
-
-void print_json(const ClusterArguments& arguments, const Cluster& cluster, size_t jobs,
-                const std::vector<Figures>& results) {
-  JsonWriter json(2);
-  json.open_object().field("schema_version", 1).field("machine", cluster.machine().name());
-  json.field("jobs", static_cast<int64_t>(jobs));
-  json.field("seed", fmt::format("{}", arguments.seed)).key("results").open_list();
-  for (const Figures& one : results) {
-    json.open_object().field("policy", one.policy);
-    json.field("mean_completion_ns", one.mean_completion_ns);
-    json.field("mean_slowdown", one.mean_slowdown).field("median_slowdown", one.median_slowdown);
-    json.field("slowdown_p95", one.slowdown_p95).field("makespan_ns", one.makespan_ns);
-    json.field("decisions", one.decisions).close_object();
-  }
-  json.close_list().close_object();
-  fmt::print("{}", json.text());
-}
-
-void print_table(const std::vector<Figures>& results) {
-  Table table({"policy", "mean completion", "mean slow-down", "median", "95 %", "all done after",
-               "decisions"});
-  for (const Figures& one : results) {
-    table.add({one.policy, to_text(nanoseconds_of(one.mean_completion_ns)),
-               fmt::format("{:.2f}", one.mean_slowdown), fmt::format("{:.2f}", one.median_slowdown),
-               fmt::format("{:.2f}", one.slowdown_p95), to_text(nanoseconds_of(one.makespan_ns)),
-               fmt::format("{}", one.decisions)});
-  }
-  fmt::print("{}", table.text());
-}
-
 int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
                   const ArrivalsOf& arrivals_of) {
   std::vector<Counter> counters = usual_counters(cluster.machine());
@@ -205,23 +152,20 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
   const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
   ClusterSim sim(cluster,
                  {.unknown_load = {.share = arguments.unknown_load}, .counters = counters});
-  std::vector<Figures> results;
+  std::vector<NamedRun> runs;
   for (const NamedDispatcher& named : *dispatchers) {
     const auto dispatcher = named.make();
-    const Result<ClusterRun> run = run_cluster(sim, arrivals, *dispatcher, arguments.seed);
+    Result<ClusterRun> run = run_cluster(sim, arrivals, *dispatcher, arguments.seed);
     if (!run) return report(run.error());
-    results.push_back(figures_of(named.name, *run));
+    runs.emplace_back(named.name, std::move(*run));
   }
-  if (arguments.json) {
-    print_json(arguments, cluster, arrivals.size(), results);
-  } else {
-    print_table(results);
-  }
+  fmt::print("{}", arguments.json ? simulated_jobs_to_json(cluster, arguments.seed, runs)
+                                  : simulated_jobs_to_table(runs));
   return 0;
 }
 
 // On every core that the machine has of this host.
-StrangerSpec stranger_of(const ClusterArguments& arguments, const Machine& machine) {
+StrangerSpec hidden_load(const ClusterArguments& arguments, const Machine& machine) {
   StrangerSpec spec{.share = arguments.unknown_load};
   if (arguments.unknown_work == "compute") spec.work = StrangerSpec::Work::compute;
   for (const auto& slots : bind_cores(machine, cores_of_this_process()).teams) {
@@ -233,43 +177,69 @@ StrangerSpec stranger_of(const ClusterArguments& arguments, const Machine& machi
   return spec;
 }
 
+CompareJobsOptions comparison_options(const ClusterArguments& arguments, const Machine& machine) {
+  CompareJobsOptions options = arguments.real;
+  options.turns.seed = arguments.seed;
+  options.turns.stop = stop_on_interrupt();
+  options.unknown_load = hidden_load(arguments, machine);
+  options.on_note = [](const std::string& note) { fmt::print(stderr, "tutti: {}\n", note); };
+  if (shows_progress()) {
+    const int turns = options.turns.warm_up + options.turns.repeats;
+    options.progress = [turns](const std::string& dispatcher, int turn, int64_t ended,
+                               int64_t ops) {
+      fmt::print(stderr, "\r\033[Kturn {} of {}, {}: {} of {} ops{}", turn + 1, turns, dispatcher,
+                 ended, ops, ended == ops ? "\r\033[K" : "");
+    };
+  }
+  return options;
+}
+
+// The exit code of a run that was verified.
+int report_verified(const JobsComparison& result) {
+  for (const JobsRow& row : result.rows) {
+    if (!row.verified || row.verified->good) continue;
+    return report(failed(fmt::format(
+        "{}: what its jobs came to differs from the reference by "
+        "{:.2g} where {:.2g} is allowed ({})",
+        row.dispatcher, row.verified->worst, row.verified->allowed, row.verified->worst_value)));
+  }
+  return 0;
+}
+
 int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
                       const ArrivalsOf& arrivals_of) {
-  if (!arguments.real.adapt.empty()) {
-    // Whether it can be written shall not be found out after long work.
-    if (const auto output = Output::open(arguments.real.adapted); !output) {
+  if (!arguments.adapt.empty()) {
+    // Before the runs, which take long.
+    if (const auto output = probe_output(arguments.adapted); !output) {
       return report(output.error());
     }
   }
   const auto feed =
       read_host(cluster.machine(), {.interval = std::chrono::milliseconds(arguments.interval_ms)});
   const std::vector<Counter> counters = counters_for_real(cluster.machine(), *feed);
-  DeciderOptions models = arguments.models;
-  if (arguments.quick != "none") models.quick = arguments.quick;
+  ModelDispatcherOptions models = arguments.models;
+  if (arguments.fallback != "none") models.fallback = arguments.fallback;
   const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters, models);
   if (!dispatchers) return report(dispatchers.error());
-  RealJobsSettings settings = arguments.real;
-  settings.seed = arguments.seed;
-  settings.stop = stop_on_interrupt();
-  settings.unknown_load = stranger_of(arguments, cluster.machine());
-  const Result<RealJobsResult> result =
-      compare_jobs_for_real(cluster, *dispatchers, counters, *feed, arrivals_of, settings);
+  const CompareJobsOptions options = comparison_options(arguments, cluster.machine());
+  const Result<JobsComparison> result =
+      compare_jobs(cluster, *dispatchers, counters, *feed, arrivals_of, options);
   if (!result) return report(result.error());
-  fmt::print("{}", arguments.json ? real_jobs_to_json(cluster, settings, *result)
+  std::optional<int64_t> observations;
+  if (!arguments.adapt.empty()) {
+    const Result<int64_t> adapted = adapt_belief(arguments.adapt, arguments.adapted, cluster,
+                                                 counters, result->readings, arguments.seed);
+    if (!adapted) return report(adapted.error());
+    observations = *adapted;
+  }
+  fmt::print("{}", arguments.json ? real_jobs_to_json(cluster, options, *result, observations)
                                   : real_jobs_to_table(cluster, *result));
   tell_of_interrupt("the figures are of the runs until then");
-  if (result->observations > 0) {
+  if (observations) {
     fmt::print(stderr, "tutti: {} has the belief of {} fitted to {} readings of these runs\n",
-               settings.adapted, settings.adapt, result->observations);
+               arguments.adapted, arguments.adapt, *observations);
   }
-  for (const RealJobsRow& row : result->rows) {
-    if (!row.verified || row.verified->good) continue;
-    return report(failed(fmt::format(
-        "{}: what its jobs came to differs from the reference by "
-        "{:.2g} where {:.2g} is allowed ({})",
-        row.policy, row.verified->worst, row.verified->allowed, row.verified->worst_value)));
-  }
-  return 0;
+  return report_verified(*result);
 }
 
 int run_cluster_command(const ClusterArguments& arguments) {
@@ -287,12 +257,12 @@ int run_cluster_command(const ClusterArguments& arguments) {
               : simulate_jobs(arguments, *cluster, *arrivals_of);
 }
 
-// A flag that says nothing about that runtime is a mistake.
+// A flag that the runtime ignores is a mistake.
 void check_runtime(const CLI::App& command, const std::string& runtime) {
   const std::vector<const char*> of_sim = {"--noise", "--set", "--counters"};
   const std::vector<const char*> of_local = {"--repeats",      "--warm-up",     "--verify",
                                              "--unknown-work", "--interval-ms", "--adapt",
-                                             "--quick"};
+                                             "--fallback"};
   for (const char* flag : runtime == "local" ? of_sim : of_local) {
     if (command.get_option(flag)->count() == 0) continue;
     throw CLI::ValidationError(flag, fmt::format("is for --runtime {}; leave it out",
@@ -300,7 +270,7 @@ void check_runtime(const CLI::App& command, const std::string& runtime) {
   }
 }
 
-// So is one to which the others leave nothing to say.
+// So is one that the other flags make useless.
 void check_use(const CLI::App& command, const ClusterArguments& arguments) {
   const auto refuse = [&](std::initializer_list<const char*> flags, const char* why) {
     for (const char* flag : flags) {
@@ -309,20 +279,20 @@ void check_use(const CLI::App& command, const ClusterArguments& arguments) {
   };
   if (!arguments.replay.empty()) {
     refuse({"graphs", "--load", "--jobs", "--process", "--set"},
-           "says nothing beside --replay, whose file has all arrivals; leave one of them out");
+           "has no effect with --replay, whose file has all arrivals; leave one of them out");
   }
   if (!arguments.graphs.empty()) {
-    refuse({"--set"}, "is about jobs that are drawn, and here they are named; leave it out");
+    refuse({"--set"}, "is for jobs that are drawn, and here they are named; leave it out");
   }
   const bool symphony =
       std::any_of(arguments.policies.begin(), arguments.policies.end(),
                   [](const std::string& name) { return name.starts_with("symphony="); });
   if (!symphony) {
-    refuse({"--decisions-per-look", "--quick"},
+    refuse({"--decisions-per-look", "--fallback"},
            "is for models of Symphony; name one by --policy symphony=FILE");
   }
   if (command.get_option("--unknown-load")->count() == 0) {
-    refuse({"--unknown-work"}, "says what an unknown load does; give one by --unknown-load");
+    refuse({"--unknown-work"}, "says what the hidden load does; give one by --unknown-load");
   }
 }
 
@@ -333,19 +303,18 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
       ->check(CLI::IsMember({"sim", "local"}));
   command
       .add_option(
-          "--repeats", arguments.real.repeats,
+          "--repeats", arguments.real.turns.repeats,
           "For real: turns that count; each has arrivals of its own, with the next seed, and "
           "every dispatcher gets them (5)")
       ->check(CLI::Range(1, 100'000));
-  command.add_option("--warm-up", arguments.real.warm_up, "For real: turns before that (1)")
+  command.add_option("--warm-up", arguments.real.turns.warm_up, "For real: turns before that (1)")
       ->check(CLI::Range(0, 1000));
-  command.add_flag(
-      "--verify", arguments.real.verify,
-      "For real: compare what the jobs of each dispatcher's first run came to with the "
-      "float64 reference (slow)");
+  command.add_flag("--verify", arguments.real.verify,
+                   "For real: compare the results of each dispatcher's first run with the float64 "
+                   "reference (slow)");
   command
       .add_option("--unknown-work", arguments.unknown_work,
-                  "For real: what the unknown load does on half of the machine's cores, memory or "
+                  "For real: what the hidden load does on half of the machine's cores, memory or "
                   "compute (memory)")
       ->check(CLI::IsMember({"memory", "compute"}));
   command
@@ -354,17 +323,16 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
       ->check(CLI::Range(1, 60'000));
   command
       .add_option("--decisions-per-look", arguments.models.decisions_per_look,
-                  "Of Symphony: decisions that go by one look at the counters; more is quicker (1)")
+                  "Symphony: decisions that use one reading of the counters; more is quicker (1)")
       ->check(CLI::Range(1, 100'000));
-  command.add_option(
-      "--quick", arguments.quick,
-      "For real: who goes on where Symphony's decisions let devices wait for a quarter "
-      "of the time that they work, or more; none: nobody (graphene)");
+  command.add_option("--fallback", arguments.fallback,
+                     "For real: dispatcher that takes over if devices wait for Symphony's "
+                     "decisions for a quarter of their working time, or longer; none (graphene)");
   auto* adapt = command.add_option(
-      "--adapt", arguments.real.adapt,
-      "For real: fit the belief of this Symphony model to what counters say in these runs");
+      "--adapt", arguments.adapt,
+      "For real: fit the belief of this Symphony model to the counters read in these runs");
   auto* adapted =
-      command.add_option("--adapted", arguments.real.adapted, "The model with that belief, a file");
+      command.add_option("--adapted", arguments.adapted, "The model with that belief, a file");
   adapt->needs(adapted);
   adapted->needs(adapt);
 }
@@ -373,11 +341,11 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
 
 void add_cluster_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "cluster", "Let jobs arrive, in simulation or for real, and compare who schedules them");
+      "cluster", "Compare dispatchers of jobs that arrive, in simulation or for real");
   command->footer(
-      known_dispatchers() +
-      "Slow-down: the time from a job's arrival to its end, over its longest way with every "
-      "op on its quickest device.\n"
+      dispatcher_help() +
+      "Slow-down: the time from a job's arrival to its end, divided by its critical path with "
+      "every op on its fastest device.\n"
       "Example: tutti cluster --load 0.9 --unknown-load 0.5 --policy fifo,heft\n"
       "         tutti cluster a.json b.json --runtime local -m this-host:2x1 --costs costs.json "
       "--jobs 50 --verify");
@@ -396,7 +364,7 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   command
       ->add_option("--load", arguments->load,
-                   "How much work arrives; 1 is about what the best dispatchers keep up with (0.6)")
+                   "Work that arrives; 1 is about as much as the best dispatchers can handle (0.6)")
       ->check(finite_range(0.001, 100));
   command->add_option("--jobs", arguments->jobs, "How many jobs arrive (100)")
       ->check(CLI::Range(1, 100'000));
@@ -408,17 +376,17 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--unknown-load", arguments->unknown_load,
-          "Share of what an op draws that tenants take of whom no dispatcher knows; for real: "
-          "of a core's time (0)")
+          "Hidden load: share of each resource used by processes that the dispatcher cannot see "
+          "(0 to 1; for real: of a core's time) (0)")
       ->check(finite_range(0, 1));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
       ->check(finite_range(0, 10));
   command
       ->add_option("--counters", arguments->counters,
-                   "In simulation: all that are usual, or host: those that this host, or a run on "
-                   "it, can tell; as the model was trained (all)")
+                   "In simulation: all usual counters, or host: those that this host, or a run on "
+                   "it, provides; as the model was trained (all)")
       ->check(CLI::IsMember({"all", "host"}));
-  command->add_option("--seed", arguments->seed, "Seed of arrivals, noise and tenants (1)")
+  command->add_option("--seed", arguments->seed, "Seed of arrivals, noise and hidden load (1)")
       ->check(whole_number());
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   add_real_flags(*command, *arguments);

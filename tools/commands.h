@@ -15,6 +15,7 @@ void add_graph_command(CLI::App& app, int& exit_code);
 void add_machine_command(CLI::App& app, int& exit_code);
 void add_telemetry_command(CLI::App& app, int& exit_code);
 void add_costs_command(CLI::App& app, int& exit_code);
+void add_costs_demands(CLI::App& costs, int& exit_code);  // below costs
 void add_policies_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
 void add_simulate_command(CLI::App& app, int& exit_code);

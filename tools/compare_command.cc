@@ -1,4 +1,4 @@
-// tutti compare: several policies on one problem, each over several seeds, beside the bound.
+// tutti compare: several policies on one problem, each over several seeds, with the lower bound.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +10,10 @@
 #include <optional>
 
 #include "tools/answer.h"
-#include "tools/beside.h"
 #include "tools/commands.h"
+#include "tools/companion.h"
 #include "tools/compare_options.h"
+#include "tools/print/compare_report.h"
 #include "tools/table.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/parallel.h"
@@ -197,10 +198,6 @@ std::string to_json(const CompareArguments& arguments, const Problem& problem, c
   return json.text();
 }
 
-Duration rounded(double ns) {
-  return nanoseconds_of(ns);
-}
-
 void print_table(const CompareArguments& arguments, const Problem& problem, const Bounds& bounds,
                  const std::vector<Row>& rows) {
   const Row* best = nullptr;
@@ -209,7 +206,7 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
   }
   if (best != nullptr) {
     fmt::print("{}\n\n",
-               answer_line("best is " + best->policy, rounded(best->mean_ns), bounds,
+               answer_line("best is " + best->policy, nanoseconds_of(best->mean_ns), bounds,
                            single_device_makespan(problem, arguments.model.sim_model(),
                                                   arguments.model.ready_order(),
                                                   arguments.common.seed, arguments.seeds)));
@@ -220,11 +217,11 @@ void print_table(const CompareArguments& arguments, const Problem& problem, cons
   Table table({"policy", "makespan", "best", "stddev", "planned", "gap", "plan time"});
   for (const Row& row : rows) {
     if (row.error) continue;
-    table.add({row.policy, to_text(rounded(row.mean_ns)), to_text(rounded(row.min_ns)),
-               to_text(rounded(row.stddev_ns)),
-               row.planned_ns ? to_text(rounded(*row.planned_ns)) : "-",
+    table.add({row.policy, to_text(nanoseconds_of(row.mean_ns)),
+               to_text(nanoseconds_of(row.min_ns)), to_text(nanoseconds_of(row.stddev_ns)),
+               row.planned_ns ? to_text(nanoseconds_of(*row.planned_ns)) : "-",
                gap_text(gap_to(bounds.strongest(), row.mean_ns)),
-               to_text(rounded(row.plan_seconds * 1e9))});
+               to_text(nanoseconds_of(row.plan_seconds * 1e9))});
   }
   table.add({"lower bound", to_text(bounds.strongest())});
   fmt::print("{}", table.text());
@@ -252,13 +249,17 @@ int run_compare_for_real(const CompareArguments& arguments, const Problem& probl
   }
   const auto plans = plans_to_run(arguments, problem, entries);
   if (!plans) return report(plans.error());
-  const auto rows = compare_for_real(problem, **runtime, *plans,
-                                     {.repeats = arguments.repeats,
-                                      .seed = arguments.common.seed,
-                                      .stop = arguments.search.to_budget().stop});
+  const Stop stop = arguments.search.to_budget().stop;
+  const auto rows =
+      compare_plans(problem, *plans, run_on(**runtime, problem, arguments.common.seed, stop),
+                    {.repeats = arguments.repeats,
+                     .seed = arguments.common.seed,
+                     .stop = stop,
+                     .on_turn = show_turn});
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
   tell_of_interrupt("the figures are of the runs that had ended");
-  const bool stopped = std::any_of(rows.begin(), rows.end(), [&](const RealRow& row) {
-    return row.error.empty() && std::ssize(row.times_ns) < arguments.repeats;
+  const bool stopped = std::any_of(rows.begin(), rows.end(), [&](const MeasuredPlan& row) {
+    return !row.error && std::ssize(row.times_ns) < arguments.repeats;
   });
   return report_rows(problem, rows, {.runtime = "local", .stopped = stopped},
                      arguments.common.json);
@@ -266,7 +267,7 @@ int run_compare_for_real(const CompareArguments& arguments, const Problem& probl
 
 int run_compare(const CompareArguments& arguments) {
   if (const Result<void> good = arguments.check(); !good) return report(good.error());
-  if (arguments.runtime == "starpu") return report(go_on_with_starpu());
+  if (arguments.runtime == "starpu") return report(become_starpu());
   if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
     return report(good.error());
   Result<AutoSettings> made = arguments.search.settings(arguments.model, arguments.common);

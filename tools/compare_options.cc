@@ -29,16 +29,17 @@ void CompareArguments::add_to(CLI::App& command) {
       .add_option(
           "--runtime", runtime,
           "sim: simulated; local: run on this host; starpu: run on this host or, under mpirun "
-          "or srun, on several, beside StarPU's own schedulers")
+          "or srun, on several, compared with StarPU's own schedulers")
       ->check(CLI::IsMember({"sim", "local", "starpu"}))
       ->capture_default_str();
-  command.add_option("--plans", plans, "Plan files to run beside the policies")->delimiter(',');
+  command.add_option("--plans", plans, "Plan files to run in addition to the policies")
+      ->delimiter(',');
   command.add_option("--repeats", repeats, "Runs of each plan, where it is run")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command
       .add_option("--schedulers", schedulers,
-                  "starpu: schedulers of StarPU's, or none; default: "
+                  "starpu: schedulers of StarPU, or none; default: "
                   "eager,lws,dmda,dmdas,heteroprio")
       ->delimiter(',');
   command
@@ -93,11 +94,11 @@ Result<std::vector<PolicyEntry>> CompareArguments::entries(const AutoSettings& s
   return found;
 }
 
-Result<std::vector<RealEntry>> plans_to_run(const CompareArguments& arguments,
+Result<std::vector<PlanToRun>> plans_to_run(const CompareArguments& arguments,
                                             const Problem& problem,
                                             const std::vector<PolicyEntry>& entries) {
   const Budget budget = arguments.search.to_budget();
-  std::vector<RealEntry> found;
+  std::vector<PlanToRun> found;
   for (const PolicyEntry& entry : entries) {
     const auto begin = std::chrono::steady_clock::now();
     Result<Plan> plan = make_plan(entry, problem, budget, arguments.common.seed);
@@ -122,6 +123,10 @@ Result<std::vector<RealEntry>> plans_to_run(const CompareArguments& arguments,
     found.back().bulk_synchronous = true;
   }
   return found;
+}
+
+void show_turn(int turn, int turns) {
+  if (shows_progress()) fmt::print(stderr, "\r\033[Kturn {} of {} ...", turn + 1, turns);
 }
 
 }  // namespace tutti

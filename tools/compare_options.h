@@ -1,4 +1,4 @@
-// What tutti compare is asked, and the plans that it runs for real, whatever the runtime.
+// The flags of tutti compare, and the plans that it runs for real, for any runtime.
 
 #ifndef TUTTI_TOOLS_COMPARE_OPTIONS_H_
 #define TUTTI_TOOLS_COMPARE_OPTIONS_H_
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/compare_real.h"
 #include "tools/inputs.h"
 #include "tools/search_options.h"
+#include "tutti/calibrate/measure/compare_plans.h"
 
 namespace tutti {
 
@@ -23,8 +23,8 @@ struct CompareArguments {
   int runs = 1;
   std::string runtime = "sim";
   std::vector<std::string> plans;       // files, for real runs
-  std::vector<std::string> schedulers;  // of StarPU's
-  std::vector<std::string> hosts_by;    // policies: who chooses hosts for these
+  std::vector<std::string> schedulers;  // of StarPU
+  std::vector<std::string> hosts_by;    // policies that choose hosts for these
   int repeats = 10;
   bool bulk_synchronous = false;
   const CLI::App* given = nullptr;  // to see which flags were given
@@ -33,16 +33,19 @@ struct CompareArguments {
   bool for_real() const { return runtime != "sim"; }
   // Fails (invalid_input) on flags that the runtime does not look at.
   Result<void> check() const;
-  // The policies asked for, or all where none is; none at all where plans or schedulers are what is
-  // asked for. Fails (invalid_input) on names that do not exist and flags that nobody looks at.
+  // The policies asked for. Without any: all, or none if plans or schedulers were asked for. Fails
+  // (invalid_input) on names that do not exist and on flags that none of the policies uses.
   Result<std::vector<PolicyEntry>> entries(const AutoSettings& settings) const;
 };
 
-// The plans to run: one of each policy, then those of the files; under barriers as well if asked.
-// A policy without a plan is left out with a warning; fails if that leaves nothing.
-Result<std::vector<RealEntry>> plans_to_run(const CompareArguments& arguments,
+// The plans to run: one of each policy, then those of the files; with barriers as well if asked.
+// A policy without a plan is left out with a warning. Fails if no plan is left.
+Result<std::vector<PlanToRun>> plans_to_run(const CompareArguments& arguments,
                                             const Problem& problem,
                                             const std::vector<PolicyEntry>& entries);
+
+// Shows on a terminal which turn begins.
+void show_turn(int turn, int turns);
 
 }  // namespace tutti
 

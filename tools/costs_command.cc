@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "tools/commands.h"
-#include "tools/costs_demands.h"
 #include "tools/import_flags.h"
 #include "tools/inputs.h"
 #include "tutti/base/json_writer.h"
@@ -29,7 +28,7 @@ struct CostsArguments {
   bool json = false;
 };
 
-// The first few, and how many there are beside them.
+// The first few, and how many more there are.
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kMost = 5;
   std::vector<std::string> few;
@@ -123,7 +122,7 @@ void add_costs_command(CLI::App& app, int& exit_code) {
   import->add_option("--costs", arguments->base, "Costs file to add the times to");
   import
       ->add_option("--device-kind", arguments->device_kind,
-                   "The kind of device on which ops ran of which the profile does not say it")
+                   "Kind of device of ops for which the profile states none")
       ->capture_default_str();
   import->add_option("-o,--output", arguments->output,
                      "Costs file to write, as TOML or, by its ending, JSON; default: standard "

@@ -1,4 +1,4 @@
-#include "tools/costs_demands.h"
+// tutti costs demands: what ops draw on memory, worked out from their sizes and run times.
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tutti/base/output.h"
 #include "tutti/costs/file.h"
@@ -57,9 +58,10 @@ int run_demands(const DemandArguments& arguments) {
   for (const std::string& path : arguments.graphs) {
     const Result<Imported> imported = load_graph(path);
     if (!imported) return report(imported.error());
-    const Result<Costs> costs = Costs::build(imported->graph, *machine, *spec);
-    if (!costs) return report(costs.error());
-    add_ops(imported->graph, *machine, *costs, all);
+    const auto good = check_costs(imported->graph, *machine, *spec, path, arguments.costs);
+    if (!good) return report(good.error());
+    const Costs costs = Costs::build(imported->graph, *machine, *spec).value();
+    add_ops(imported->graph, *machine, costs, all);
   }
   int added = 0;
   for (const auto& [kinds, moved] : all) {

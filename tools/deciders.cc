@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/beside.h"
+#include "tools/companion.h"
 #include "tutti/search/dispatchers.h"
 #include "tutti/search/planners.h"
 

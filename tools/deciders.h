@@ -22,8 +22,8 @@ struct Decider {
   std::vector<std::string> where{};
 };
 
-// Planners first, then dispatchers, then what tutti-train can train by name, if that program stands
-// beside this one.
+// Planners first, then dispatchers, then what tutti-train can train by name, if that program is
+// installed.
 std::vector<Decider> all_deciders();
 
 // What `tutti serve --policy` accepts for real runs: policies that can be asked during a run,

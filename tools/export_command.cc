@@ -20,7 +20,7 @@ struct ExportArguments {
   std::string output = "-";
 };
 
-// The model anew, with annotations; and on a line of its own what the session has to be told.
+// Writes the model with annotations, and prints the settings that the session needs.
 int run_ort(const ExportArguments& arguments, const Imported& imported, const Plan& plan,
             const Problem& problem) {
   const std::string& file = arguments.inputs.graph;

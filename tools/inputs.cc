@@ -1,26 +1,22 @@
 #include "tools/inputs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
-#include <set>
 
-#include "tools/recorded_machine.h"
 #include "tutti/base/output.h"
 #include "tutti/base/parallel.h"
 #include "tutti/costs/assumed.h"
 #include "tutti/costs/coverage.h"
 #include "tutti/costs/file.h"
-#include "tutti/graph/names.h"
+#include "tutti/costs/warnings.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"
-#include "tutti/machine/units.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
+#include "tutti/plan/recorded_machine.h"
 
 namespace tutti {
 
@@ -55,124 +51,6 @@ void ProblemInputs::add_noise_to(CLI::App& command) {
                   "Spread of log-normal noise on run times and transfers, such as 0.1; 0 is none")
       ->check(finite_range(0, 10));
 }
-
-namespace {
-
-// Whether a row or a given time speaks of each op, for whatever kind of device.
-std::vector<bool> which_have_times(const Graph& graph, const CostSpec& spec,
-                                   const NameIndex& names) {
-  std::vector<bool> timed(static_cast<size_t>(graph.size()), false);
-  std::vector<bool> kind_has_row(graph.op_kinds().size(), false);
-  for (size_t i = 0; i < kind_has_row.size(); ++i) {
-    kind_has_row[i] =
-        std::any_of(spec.run_times.begin(), spec.run_times.end(),
-                    [&](const CostSpec::RunTime& row) { return row.kind == graph.op_kinds()[i]; });
-  }
-  for (const CostSpec::OpTime& row : spec.op_times) {
-    if (const auto op = names.find(row.op)) timed[static_cast<size_t>(op->index)] = true;
-  }
-  const auto kinds = static_cast<int>(graph.device_kinds().size());
-  for (const OpId op : graph.ops()) {
-    const auto at = static_cast<size_t>(op.index);
-    if (kind_has_row[static_cast<size_t>(graph.op_kind(op).index)]) timed[at] = true;
-    for (int kind = -1; kind < kinds && !spec.ignore_given_times; ++kind) {
-      const std::vector<Duration>* column = graph.run_time_column(kind);
-      if (column != nullptr && (*column)[op.index].count() >= 0) timed[at] = true;
-    }
-  }
-  return timed;
-}
-
-// Ops of which nothing is known are seldom meant. Bytes alone say little where other ops have times
-// and none has flops. Commands are not meant: they have no work that a roofline could know.
-void warn_about_unknown_work(const Graph& graph, const std::vector<bool>& timed,
-                             const std::string& graph_file) {
-  const bool others_have_times = std::find(timed.begin(), timed.end(), true) != timed.end();
-  bool states_flops = false;
-  for (const OpId op : graph.ops()) states_flops = states_flops || graph.flops(op) > 0;
-  int32_t count = 0;
-  std::vector<std::string> kinds;
-  for (const OpId op : graph.ops()) {
-    if (timed[static_cast<size_t>(op.index)] || graph.flops(op) > 0) continue;
-    if (graph.command(op) != nullptr) continue;
-    int64_t bytes = 0;
-    for (const ValueId value : graph.operands(op)) bytes += graph.bytes(value);
-    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
-    if (bytes > 0 && (states_flops || !others_have_times)) continue;
-    ++count;
-    const std::string kind(graph.op_kind_name(op));
-    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
-  }
-  if (count == 0) return;
-  fmt::print(stderr,
-             "tutti: warning: {}: {} ops have neither time nor flops and count as launch overhead "
-             "and bytes alone, of {} {}; give their times with --costs\n",
-             graph_file, count, kinds.size() == 1 ? "kind" : "kinds", first_names(kinds));
-}
-
-void warn_about_costs(const Graph& graph, const CostSpec& spec, const std::string& graph_file,
-                      const std::string& costs_file) {
-  const NameIndex names(graph);
-  const auto stranger =
-      std::find_if(spec.op_times.begin(), spec.op_times.end(),
-                   [&](const CostSpec::OpTime& row) { return !names.find(row.op); });
-  if (stranger != spec.op_times.end()) {
-    fmt::print(stderr, "tutti: warning: {}: the graph has no op '{}'\n", costs_file,
-               one_line(stranger->op));
-  }
-  warn_about_unknown_work(graph, which_have_times(graph, spec, names), graph_file);
-}
-
-void warn_about_assumed(const AssumedTimes& assumed, const std::string& graph_file) {
-  if (assumed.commands == 0) return;
-  fmt::print(stderr,
-             "tutti: warning: {}: {} commands have no run time and are assumed to take {} each; "
-             "give run_time_ns in the graph, or rows with --costs\n",
-             graph_file, assumed.commands, to_text(assumed.each));
-}
-
-// Costs are by kind of device: a cpu of four cores is not the cpu of one that was measured. What
-// was measured stands in parentheses after the machine's name.
-void warn_about_units(const CostSpec& spec, const Machine& machine, const std::string& costs_file) {
-  if (!spec.calibration || !spec.calibration->machine.ends_with(')')) return;
-  const std::string& text = spec.calibration->machine;
-  const size_t begin = text.rfind(" (");
-  if (begin == std::string::npos) return;
-  const std::string measured = text.substr(begin + 2, text.size() - begin - 3);
-  const std::string here = units_text(machine);
-  const std::string other = first_difference(measured, here);
-  if (other.empty()) return;
-  fmt::print(stderr,
-             "tutti: warning: {}: run times were measured on devices of {} (kind:cores), and "
-             "machine '{}' has {}; measure it with tutti calibrate\n",
-             costs_file, one_line(other), machine.name(), here);
-}
-
-// Devices drop out for ops that have no time there.
-void warn_about_coverage(const Costs& costs, const std::string& graph_file) {
-  const std::vector<CoverageGap> gaps = coverage_gaps(costs);
-  if (gaps.empty()) return;
-  std::vector<std::string> without_rates;
-  for (const DeviceId id : devices_without_rates(costs.machine())) {
-    const Device& device = costs.machine().device(id);
-    const bool concerned = std::any_of(gaps.begin(), gaps.end(), [&](const CoverageGap& gap) {
-      const auto& kinds = gap.device_kinds;
-      return std::find(kinds.begin(), kinds.end(), device.kind) != kinds.end();
-    });
-    if (concerned) without_rates.push_back(device.name);
-  }
-  const std::string rates = without_rates.empty()
-                                ? ""
-                                : fmt::format(" (machine '{}' states no flops_per_s of {})",
-                                              costs.machine().name(), first_names(without_rates));
-  fmt::print(
-      stderr,
-      "tutti: warning: {}: ops without a time on a kind of device cannot run there: {}{}; give "
-      "times with --costs, or flops and rates\n",
-      graph_file, to_text(gaps), rates);
-}
-
-}  // namespace
 
 Result<LoadedProblem> ProblemInputs::load() const {
   return open_and_load(std::nullopt);
@@ -226,7 +104,12 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     spec.ignore_spreads = true;
   }
   const AssumedTimes assumed = assume_equal_commands(read_graph, spec);
-  if (!import_flags.quiet) warn_about_assumed(assumed, graph);
+  if (assumed.commands > 0 && !import_flags.quiet) {
+    print_warning(
+        fmt::format("{}: {} commands have no run time and are assumed to take {} each; give "
+                    "run_time_ns in the graph, or rows with --costs",
+                    graph, assumed.commands, to_text(assumed.each)));
+  }
   loaded.calibration = spec.calibration;
   loaded.validation = spec.validation;
   if (const auto good = check_names(read_graph, *loaded_machine, spec, costs); !good) {
@@ -239,9 +122,9 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   }
   loaded.imported = std::make_unique<Imported>(std::move(*imported));
   if (!import_flags.quiet) {
-    warn_about_costs(unconstrained->graph, spec, graph, costs);
-    warn_about_units(spec, unconstrained->machine, costs);
-    warn_about_coverage(unconstrained->costs, graph);
+    for (const std::string& text : cost_warnings(unconstrained->costs, spec, graph, costs)) {
+      print_warning(text);
+    }
   }
   Constraints rules;
   if (!constraints.empty()) {
@@ -260,6 +143,17 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
   }
   loaded.problem = std::make_unique<Problem>(std::move(*problem));
   return loaded;
+}
+
+Result<void> check_costs(const Graph& graph, const Machine& machine, const CostSpec& spec,
+                         const std::string& graph_file, const std::string& costs_file) {
+  if (const auto good = check_names(graph, machine, spec, costs_file); !good) return good;
+  const Result<Costs> built = Costs::build(graph, machine, spec);
+  if (!built) return Error{built.error().kind, graph_file + ": " + built.error().message};
+  for (const std::string& text : cost_warnings(*built, spec, graph_file, costs_file)) {
+    print_warning(text);
+  }
+  return {};
 }
 
 Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
@@ -289,10 +183,10 @@ void warn_of_another_problem(const std::string& path, const Plan& plan, const Pr
   const bool machine = plan.provenance.machine_fingerprint != problem.machine.fingerprint();
   const bool costs = plan.provenance.costs_fingerprint != problem.costs.fingerprint();
   if (!machine && !costs) return;
-  fmt::print(stderr, "tutti: warning: {}: the plan was made for {}\n", path,
-             machine && costs ? "another machine and other costs"
-             : machine        ? "another machine"
-                              : "other costs");
+  print_warning(fmt::format("{}: the plan was made for {}", path,
+                            machine && costs ? "another machine and other costs"
+                            : machine        ? "another machine"
+                                             : "other costs"));
 }
 
 CLI::Validator finite_range(double least, double most) {
@@ -363,12 +257,11 @@ void ModelOptions::add_to(CLI::App& command) {
     if (known.other() != nullptr) what += "; " + known.name() + ": " + known.other()->what;
   }
   command.add_option("--model", model, what)->check(CLI::IsMember(names))->capture_default_str();
-  order_flag_ = command
-                    .add_option("--order", order,
-                                "Who goes first among ready ops on a device (physical model)")
-                    ->check(CLI::IsMember(
-                        std::vector<std::string>(kReadyOrderWords.begin(), kReadyOrderWords.end())))
-                    ->capture_default_str();
+  order_flag_ =
+      command.add_option("--order", order, "Order of ready ops on a device (physical model)")
+          ->check(CLI::IsMember(
+              std::vector<std::string>(kReadyOrderWords.begin(), kReadyOrderWords.end())))
+          ->capture_default_str();
 }
 
 Result<void> ModelOptions::check(const ProblemInputs& inputs) const {
@@ -390,6 +283,10 @@ SimModel ModelOptions::sim_model() const {
 
 ReadyOrder ModelOptions::ready_order() const {
   return *find_ready_order(order);  // add_to lets nothing else through
+}
+
+void print_warning(const std::string& text) {
+  fmt::print(stderr, "tutti: warning: {}\n", text);
 }
 
 int report(const Error& error) {

@@ -1,4 +1,4 @@
-// What most sub-commands read: a graph, a machine, costs, constraints. Also how they fail.
+// What most sub-commands read: a graph, a machine, costs, constraints. Also how they report errors.
 
 #ifndef TUTTI_TOOLS_INPUTS_H_
 #define TUTTI_TOOLS_INPUTS_H_
@@ -62,6 +62,11 @@ struct ProblemInputs {
 // A costs file; without a name, costs that say nothing. Fails as Source::open and read_costs do.
 Result<CostSpec> load_costs(const std::string& path);
 
+// The checks that loading a problem has, for commands that add graphs as jobs: fails
+// (invalid_input) on names in the costs that look like slips, and prints warnings about the costs.
+Result<void> check_costs(const Graph& graph, const Machine& machine, const CostSpec& spec,
+                         const std::string& graph_file, const std::string& costs_file);
+
 // Whether a file can be written that is not one of those that are read, before long work. Fails
 // with a sentence; nothing is changed. An empty name is no file.
 Result<void> check_output(const std::string& flag, const std::string& output,
@@ -110,6 +115,9 @@ CLI::Validator whole_number();
 
 // For real numbers: CLI::Range lets NaN through.
 CLI::Validator finite_range(double least, double most);
+
+// Prints "tutti: warning: " and the sentence to standard error.
+void print_warning(const std::string& text);
 
 // Prints the sentence and gives the exit code that belongs to its kind.
 int report(const Error& error);

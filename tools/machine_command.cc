@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "tools/beside.h"
 #include "tools/commands.h"
+#include "tools/companion.h"
 #include "tools/inputs.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
@@ -87,8 +87,7 @@ void add_machine_command(CLI::App& app, int& exit_code) {
       "--ranks", arguments->ranks,
       "Under mpirun or srun: the hosts of all ranks and the network between them, measured");
   found->callback([arguments, &exit_code] {
-    exit_code =
-        arguments->ranks ? report(go_on_with_starpu()) : show(discover_machine(), *arguments);
+    exit_code = arguments->ranks ? report(become_starpu()) : show(discover_machine(), *arguments);
   });
 }
 

@@ -166,7 +166,7 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
   fmt::print("{}", json.text());
 }
 
-// Who has no makespan in the table, and in a word why.
+// The policies without a makespan in the table, and in a word why.
 void print_left_out(const std::vector<Tried>& tried) {
   std::vector<std::string> late;
   std::vector<std::string> without;
@@ -273,7 +273,8 @@ void add_plan_command(CLI::App& app, int& exit_code) {
                       "Keep the state of auto's search in this file, and go on from it if it is "
                       "there: a search that was killed loses at most one of its rounds, and a "
                       "--budget is spent on top of those before");
-  command->add_option("--from", arguments->from, "A plan that auto starts from, beside the others");
+  command->add_option("--from", arguments->from,
+                      "A plan that auto starts from, in addition to the others");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan here; - is standard output");
   command->callback([arguments, &exit_code] { exit_code = run_plan(*arguments); });

@@ -42,4 +42,17 @@ Result<const PolicyEntry*> PlanSource::online_policy() const {
   return invalid_input(entry.error().message + "; leave out --online, or name one of them");
 }
 
+Result<Trace> PlanSource::run(const Problem& problem, const Plan* made, Runtime& runtime,
+                              uint64_t seed) const {
+  if (made != nullptr) return runtime.run(problem, *made);
+  const Result<const PolicyEntry*> entry = online_policy();
+  if (!entry) return entry.error();
+  Policy asked = (*entry)->make_policy(problem, seed);
+  return runtime.run_online(problem, asked);
+}
+
+std::string PlanSource::name(const Plan* made) const {
+  return made != nullptr ? made->provenance.policy : policy + " (online)";
+}
+
 }  // namespace tutti

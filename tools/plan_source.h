@@ -1,4 +1,5 @@
-// Where a command that runs something has its plan from: a file, or a policy that makes one.
+// What a command runs: the plan of a file, a plan that a policy makes, or a policy that decides
+// during the run.
 
 #ifndef TUTTI_TOOLS_PLAN_SOURCE_H_
 #define TUTTI_TOOLS_PLAN_SOURCE_H_
@@ -9,6 +10,7 @@
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tutti/policy/registry.h"
+#include "tutti/runtime/runtime.h"
 
 namespace tutti {
 
@@ -26,6 +28,11 @@ struct PlanSource {
                    const CommonOptions& common) const;
   // Requires that it is online. Fails (invalid_input) if the policy cannot be asked during a run.
   Result<const PolicyEntry*> online_policy() const;
+  // Runs the plan, or the online policy if it is null.
+  Result<Trace> run(const Problem& problem, const Plan* made, Runtime& runtime,
+                    uint64_t seed) const;
+  // What a result names as its policy.
+  std::string name(const Plan* made) const;
 };
 
 }  // namespace tutti

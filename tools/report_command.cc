@@ -284,7 +284,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->add_option("--belief", arguments->belief,
                    "Draw the Bayesian network of --machine with what it believes; prior: before "
                    "anything is read; host: from this host's counters; sim: while simulated jobs "
-                   "run, beside the truth, by default on the machine of tutti cluster")
+                   "run, with the true values, by default on the machine of tutti cluster")
       ->check(CLI::IsMember({"prior", "host", "sim"}));
   command->add_option("-o,--output", arguments->output, "Where to write it; - is standard output")
       ->capture_default_str();

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "tools/beside.h"
 #include "tools/commands.h"
+#include "tools/companion.h"
+#include "tools/print/run_output.h"
 #include "tools/run_commands.h"
 #include "tools/run_report.h"
-#include "tools/trace_output.h"
 #include "tutti/base/output.h"
 #include "tutti/graph/import/text.h"
 #include "tutti/kernels/inputs.h"
@@ -23,15 +23,6 @@
 namespace tutti {
 namespace {
 
-Result<Trace> run_once(const RunArguments& arguments, const Problem& problem, const Plan* plan,
-                       LocalRuntime& runtime) {
-  if (plan != nullptr) return runtime.run(problem, *plan);
-  const Result<const PolicyEntry*> entry = arguments.source.online_policy();
-  if (!entry) return entry.error();
-  Policy policy = (*entry)->make_policy(problem, arguments.common.seed);
-  return runtime.run_online(problem, policy);
-}
-
 Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, LocalRuntime& runtime) {
   Runs runs;
   std::optional<Plan> plan;
@@ -39,13 +30,13 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
     Result<Plan> made = arguments.source.get(problem, ModelOptions{}, arguments.common);
     if (!made) return made.error();
     plan = std::move(*made);
-    runs.who = plan->provenance.policy;
     const Result<Trace> simulated = SimRuntime().run(problem, *plan);
     if (simulated) runs.predicted = simulated->makespan;
-  } else {
-    if (const auto entry = arguments.source.online_policy(); !entry) return entry.error();
-    runs.who = arguments.source.policy + " (online)";
+  } else if (const auto entry = arguments.source.online_policy(); !entry) {
+    return entry.error();
   }
+  const Plan* const obeyed = plan ? &*plan : nullptr;
+  runs.policy = arguments.source.name(obeyed);
   const int64_t total = arguments.warm_up + arguments.repeats;
   int64_t run = 0;
   LocalOptions options;
@@ -63,9 +54,9 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
   }
   runtime.set_options(options);
   for (; run < total; ++run) {
-    Result<Trace> trace = run_once(arguments, problem, plan ? &*plan : nullptr, runtime);
+    Result<Trace> trace = arguments.source.run(problem, obeyed, runtime, arguments.common.seed);
     if (shows_progress()) fmt::print(stderr, "\r\033[K");
-    // What was measured before somebody wanted an end is worth telling.
+    // What was measured before an interrupt is reported.
     if (!trace && options.stop.now() && !runs.traces.empty()) {
       runs.stopped = true;
       break;
@@ -73,7 +64,7 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Loca
     if (!trace) {
       return with_partial_trace(trace.error(), arguments.trace, problem, runtime.partial_trace());
     }
-    const auto faults = check_trace(problem, *trace, rules_for(*trace, plan ? &*plan : nullptr));
+    const auto faults = check_trace(problem, *trace, rules_for(*trace, obeyed));
     if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
     if (run >= arguments.warm_up) runs.add(std::move(*trace));
   }
@@ -101,7 +92,7 @@ Result<void> check_kinds(const Graph& graph, const OpTable& table, const std::st
 
 int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   if (const Result<void> good = arguments.check(); !good) return report(good.error());
-  if (arguments.runtime == "starpu") return report(go_on_with_starpu());
+  if (arguments.runtime == "starpu") return report(become_starpu());
   const ProblemInputs& read = arguments.inputs;
   const Result<void> writable =
       check_output("--trace", arguments.trace,

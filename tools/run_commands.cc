@@ -7,8 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "tools/device_table.h"
-#include "tools/trace_output.h"
+#include "tools/print/run_output.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/plan/file.h"
@@ -128,18 +127,11 @@ Result<Trace> run(Session& session, const PlanSource& source, const CommonOption
     };
   }
   session.runtime->set_options(options);
-  const auto run_it = [&]() -> Result<Trace> {
-    if (session.plan) return session.runtime->run(session.problem, *session.plan);
-    const Result<const PolicyEntry*> entry = source.online_policy();
-    if (!entry) return entry.error();
-    Policy policy = (*entry)->make_policy(session.problem, common.seed);
-    return session.runtime->run_online(session.problem, policy);
-  };
-  Result<Trace> trace = run_it();
+  const Plan* const plan = session.plan ? &*session.plan : nullptr;
+  Result<Trace> trace = source.run(session.problem, plan, *session.runtime, common.seed);
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
   if (!trace) return trace;
-  const auto faults = check_trace(session.problem, *trace,
-                                  rules_for(*trace, session.plan ? &*session.plan : nullptr));
+  const auto faults = check_trace(session.problem, *trace, rules_for(*trace, plan));
   if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
   return trace;
 }
@@ -153,12 +145,12 @@ Error with_what_is_done(Error error, const CommandRun::Counts& counts, const Run
   return error;
 }
 
-void print_json(const Session& session, const std::string& who, const Trace& trace) {
+void print_json(const Session& session, const std::string& policy, const Trace& trace) {
   const CommandRun::Counts counts = session.commands->counts();
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", session.problem.graph.name());
   json.field("machine", session.problem.machine.name()).field("runtime", trace.runtime);
-  json.field("policy", who).field("run_folder", session.folder.path()).field("ops", counts.ops);
+  json.field("policy", policy).field("run_folder", session.folder.path()).field("ops", counts.ops);
   json.field("done_before", counts.done_before).field("in_flight_before", counts.in_flight);
   json.field("done_now", counts.done).field("retries", counts.retries);
   json.field("makespan_ns", trace.makespan);
@@ -167,9 +159,9 @@ void print_json(const Session& session, const std::string& who, const Trace& tra
   fmt::print("{}", json.text());
 }
 
-void print_text(const Session& session, const std::string& who, const Trace& trace) {
+void print_text(const Session& session, const std::string& policy, const Trace& trace) {
   const CommandRun::Counts counts = session.commands->counts();
-  fmt::print("{}: ran {} of {} commands in {}", who, counts.done, counts.ops,
+  fmt::print("{}: ran {} of {} commands in {}", policy, counts.done, counts.ops,
              to_text(trace.makespan));
   if (counts.done_before > 0) fmt::print("; {} were done before", counts.done_before);
   if (counts.in_flight > 0) fmt::print("; {} had been begun, and ran again", counts.in_flight);
@@ -253,13 +245,8 @@ int run_commands(const CommandFlags& flags, const ProblemInputs& inputs, const P
     }
     if (trace == "-") return 0;
   }
-  const std::string who =
-      session->plan ? session->plan->provenance.policy : source.policy + " (online)";
-  if (common.json) {
-    print_json(*session, who, *ran);
-  } else {
-    print_text(*session, who, *ran);
-  }
+  const std::string policy = source.name(session->plan ? &*session->plan : nullptr);
+  common.json ? print_json(*session, policy, *ran) : print_text(*session, policy, *ran);
   return 0;
 }
 

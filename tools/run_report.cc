@@ -6,9 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "tools/device_table.h"
+#include "tools/print/run_output.h"
 #include "tools/search_options.h"
-#include "tools/trace_output.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
 #include "tutti/base/statistics.h"
@@ -24,17 +23,13 @@ struct Figures {
   std::optional<Verified> verified{};
 };
 
-// More are not kept: one of so many is as near to the median as anybody needs.
+// Enough to find one that is near the median.
 constexpr size_t kKeptTraces = 101;
 
 Summary summary_of_times(const std::vector<Duration>& makespans) {
   std::vector<double> times;
   for (const Duration time : makespans) times.push_back(static_cast<double>(time.count()));
   return summary_of(times);
-}
-
-Duration of_ns(double ns) {
-  return Duration(static_cast<int64_t>(ns));
 }
 
 // The run whose makespan is nearest to the median, which lies between two runs if their count is
@@ -65,9 +60,10 @@ void print_json(const Problem& problem, const RunArguments& arguments, const Run
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
   json.field("machine", problem.machine.name()).field("runtime", runs.traces[0].runtime);
   json.field("ranks", runs.ranks);
-  json.field("policy", runs.who).field("bulk_synchronous", arguments.bulk_synchronous);
+  json.field("policy", runs.policy).field("bulk_synchronous", arguments.bulk_synchronous);
   if (runs.predicted) json.field("predicted_ns", *runs.predicted);
-  json.field("median_ns", of_ns(makespans.median)).field("least_ns", of_ns(makespans.least));
+  json.field("median_ns", nanoseconds_of(makespans.median))
+      .field("least_ns", nanoseconds_of(makespans.least));
   json.field("mean_ns", makespans.mean).key("half_interval_ns");
   makespans.count > 1 ? json.value(makespans.half_interval) : json.null();
   json.key("makespans_ns").open_list();
@@ -90,12 +86,13 @@ void print_text(const Problem& problem, const RunArguments& arguments, const Run
   const Summary& makespans = figures.makespans;
   const TraceStats stats = trace_stats(problem, typical(runs.traces, makespans.median));
   const std::string spread =
-      makespans.count == 1
-          ? "one run, so that nothing is known of its spread"
-          : fmt::format("median of {}; least {}, mean {} ± {}", makespans.count,
-                        to_text(of_ns(makespans.least)), to_text(of_ns(makespans.mean)),
-                        to_text(of_ns(makespans.half_interval)));
-  fmt::print("{}: measured makespan {} ({})\n", runs.who, to_text(of_ns(makespans.median)), spread);
+      makespans.count == 1 ? "one run, so that nothing is known of its spread"
+                           : fmt::format("median of {}; least {}, mean {} ± {}", makespans.count,
+                                         to_text(nanoseconds_of(makespans.least)),
+                                         to_text(nanoseconds_of(makespans.mean)),
+                                         to_text(nanoseconds_of(makespans.half_interval)));
+  fmt::print("{}: measured makespan {} ({})\n", runs.policy,
+             to_text(nanoseconds_of(makespans.median)), spread);
   if (runs.predicted) {
     fmt::print(
         "predicted by the simulator: {}, {:+.1f} % of what was measured{}\n",

@@ -1,4 +1,4 @@
-// What commands that run a graph for real are asked and what they answer, whatever the runtime.
+// The flags of commands that run a graph for real, and what they print, for any runtime.
 
 #ifndef TUTTI_TOOLS_RUN_REPORT_H_
 #define TUTTI_TOOLS_RUN_REPORT_H_
@@ -22,7 +22,7 @@ struct RunArguments {
   CommonOptions common;
   PlanSource source;
   std::string runtime = "local";
-  std::string scheduler;  // of StarPU's; empty: the plan is obeyed
+  std::string scheduler;  // of StarPU; empty: the plan is obeyed
   std::string trace;
   int warm_up = 1;
   int repeats = 5;
@@ -35,12 +35,12 @@ struct RunArguments {
   Result<void> check() const;
 };
 
-// The bytes of a value that nobody reads.
+// The bytes of a value that no op reads.
 using ResultOf = std::function<Result<std::vector<std::byte>>(ValueId value)>;
 
 // All runs of one command.
 struct Runs {
-  std::string who;
+  std::string policy;
   int ranks = 1;
   std::optional<Duration> predicted{};  // by the simulator; none for an online policy
   std::vector<Duration> makespans{};    // warm-up left out
@@ -50,7 +50,7 @@ struct Runs {
   void add(Trace trace);
 };
 
-// Of all values that nobody reads: two runs that came to the same bytes have the same.
+// Of all values that no op reads: runs with the same results have the same fingerprint.
 Result<uint64_t> results_fingerprint(const Graph& graph, const ResultOf& result);
 
 // Compares results with the reference if asked to, writes the trace, and prints all of it. Returns

@@ -110,19 +110,19 @@ Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) co
         fmt::format("--network is for policies that ask a trained model, and {}; leave it out",
                     entries.size() == 1 ? entries[0].name + " does not" : "none of these does"));
   }
-  const std::string who =
+  const std::string reason =
       entries.size() == 1 ? entries[0].name + " does not" : std::string("none of these does");
   if (!spends([](Spends on) { return on != Spends::nothing; })) {
     SearchOptions search = *this;
     search.network.clear();
-    return search.require_none(fmt::format("is for policies that search, and {}", who));
+    return search.require_none(fmt::format("is for policies that search, and {}", reason));
   }
   if (spends([](Spends on) { return on == Spends::simulations; })) return {};
   SearchOptions aim = *this;
   aim.budget.clear();
   aim.evaluations.reset();
   aim.network.clear();
-  return aim.require_none(fmt::format("is for policies that search by simulation, and {}", who));
+  return aim.require_none(fmt::format("is for policies that search by simulation, and {}", reason));
 }
 
 Result<void> SearchOptions::require_none(const std::string& because) const {

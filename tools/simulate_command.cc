@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "tools/answer.h"
 #include "tools/commands.h"
-#include "tools/device_table.h"
 #include "tools/inputs.h"
 #include "tools/plan_source.h"
+#include "tools/print/run_output.h"
 #include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"
-#include "tutti/trace/file.h"
 #include "tutti/trace/stats.h"
 
 namespace tutti {
@@ -29,34 +28,29 @@ struct SimulateArguments {
 
 struct Simulated {
   Trace trace;
-  std::string who;
+  std::string policy;
 };
 
-Result<Simulated> simulate(const SimulateArguments& arguments, const Problem& problem,
-                           std::vector<std::string>& faults) {
+Result<Simulated> simulate(const SimulateArguments& arguments, const Problem& problem) {
+  std::optional<Plan> plan;
+  if (!arguments.source.online) {
+    Result<Plan> made = arguments.source.get(problem, arguments.model, arguments.common);
+    if (!made) return made.error();
+    plan = std::move(*made);
+  }
+  const Plan* const obeyed = plan ? &*plan : nullptr;
   SimRuntime runtime(arguments.model.sim_model(), {.order = arguments.model.ready_order(),
                                                    .seed = arguments.common.seed,
                                                    .sample = problem.costs.has_noise()});
-  const auto faults_of = [&](const Trace& trace, const Plan* plan) {
-    TraceRules rules = rules_for(trace, plan);
-    rules.limit = 1;
-    return check_trace(problem, trace, rules);
-  };
-  if (arguments.source.online) {
-    const Result<const PolicyEntry*> entry = arguments.source.online_policy();
-    if (!entry) return entry.error();
-    Policy policy = (*entry)->make_policy(problem, arguments.common.seed);
-    Result<Trace> trace = runtime.run_online(problem, policy);
-    if (!trace) return trace.error();
-    faults = faults_of(*trace, nullptr);
-    return Simulated{std::move(*trace), (*entry)->name + " (online)"};
-  }
-  const Result<Plan> plan = arguments.source.get(problem, arguments.model, arguments.common);
-  if (!plan) return plan.error();
-  Result<Trace> trace = runtime.run(problem, *plan);
+  Result<Trace> trace = arguments.source.run(problem, obeyed, runtime, arguments.common.seed);
   if (!trace) return trace.error();
-  faults = faults_of(*trace, &*plan);
-  return Simulated{std::move(*trace), plan->provenance.policy};
+  TraceRules rules = rules_for(*trace, obeyed);
+  rules.limit = 1;
+  const std::vector<std::string> faults = check_trace(problem, *trace, rules);
+  if (!faults.empty()) {
+    return failed("the simulated run does not pass the check: " + faults[0]);
+  }
+  return Simulated{std::move(*trace), arguments.source.name(obeyed)};
 }
 
 void print_json(const Problem& problem, const Simulated& run, const Bounds& bounds,
@@ -64,7 +58,7 @@ void print_json(const Problem& problem, const Simulated& run, const Bounds& boun
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
   json.field("machine", problem.machine.name()).field("runtime", run.trace.runtime);
-  json.field("policy", run.who).field("makespan_ns", stats.makespan);
+  json.field("policy", run.policy).field("makespan_ns", stats.makespan);
   json.field("lower_bound_ns", bounds.strongest());
   json.field("gap", gap_to(bounds.strongest(), static_cast<double>(stats.makespan.count())));
   json.field("bytes_moved", stats.bytes_moved).field("transfers", stats.transfer_count);
@@ -75,7 +69,7 @@ void print_json(const Problem& problem, const Simulated& run, const Bounds& boun
 
 void print_text(const Problem& problem, const Simulated& run, const Bounds& bounds,
                 const TraceStats& stats, std::optional<Duration> single) {
-  fmt::print("{}\n", answer_line(run.who, stats.makespan, bounds, single));
+  fmt::print("{}\n", answer_line(run.policy, stats.makespan, bounds, single));
   if (is_released(run.trace)) {
     fmt::print("simulated ({}): this model does not record its transfers\n", run.trace.runtime);
   } else {
@@ -92,17 +86,12 @@ int run_simulate(const SimulateArguments& arguments) {
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
-  std::vector<std::string> faults;
-  const Result<Simulated> run = simulate(arguments, problem, faults);
+  const Result<Simulated> run = simulate(arguments, problem);
   if (!run) return report(run.error());
-  if (!faults.empty()) {
-    return report(failed("the simulated run does not pass the check: " + faults[0]));
-  }
+  tell_of_interrupt("the plan is the best that was found until then");
   if (!arguments.trace.empty()) {
-    Result<Output> output = Output::open(arguments.trace);
-    if (!output) return report(output.error());
-    write_trace(problem, run->trace, *output);
-    if (Result<void> written = output->commit(); !written) return report(written.error());
+    const Result<void> written = write_trace_to(arguments.trace, problem, run->trace);
+    if (!written) return report(written.error());
     if (arguments.trace == "-") return 0;
   }
   const Bounds bounds = lower_bounds(problem);

@@ -1,18 +1,18 @@
-// tutti train: starts tutti-train, which stands beside this program and needs libtorch.
+// tutti train: starts tutti-train, a companion program that needs libtorch.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tools/beside.h"
 #include "tools/commands.h"
+#include "tools/companion.h"
 #include "tools/inputs.h"
 
 namespace tutti {
 namespace {
 
 constexpr const char* kProgram = "tutti-train";
-constexpr const char* kNeeds = "libtorch is (Debian: libtorch-dev libopenblas-dev)";
+constexpr const char* kNeeds = "libtorch (Debian: libtorch-dev libopenblas-dev)";
 
 // In a build without tutti-train, which has the full help of each method.
 constexpr const char* kHelpWithoutIt =
@@ -50,12 +50,11 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command->set_help_flag();  // tutti-train has its own
   command->callback([command, &exit_code] {
     const std::vector<std::string> words = command->remaining();
-    if (asks_for_help(words) && !is_beside(kProgram)) {
-      fmt::print("{}This build has no {}: it is built where {}.\n", kHelpWithoutIt, kProgram,
-                 kNeeds);
+    if (asks_for_help(words) && !has_companion(kProgram)) {
+      fmt::print("{}This build has no {}: it needs {}.\n", kHelpWithoutIt, kProgram, kNeeds);
       return;
     }
-    exit_code = report(go_on_as(kProgram, "tutti train", words, kNeeds));
+    exit_code = report(become(kProgram, "tutti train", words, kNeeds));
   });
 }
 

@@ -1,18 +1,13 @@
 // The program tutti: plan, simulate, compare and check dataflow graphs on heterogeneous machines.
 
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdio>
-#include <exception>
 
+#include "tools/command_line.h"
 #include "tools/commands.h"
-#include "tools/parse_errors.h"
-#include "tools/search_options.h"
 
 namespace tutti {
 
 int run_tutti(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
       "tutti decides which op of a dataflow graph runs when and on which device, simulates "
       "the result, and says how far it is from the best possible.",
@@ -52,23 +47,7 @@ int run_tutti(int argc, char** argv) {
   add_drain_command(app, exit_code);
   add_journal_command(app, exit_code);
   add_completion_command(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    const std::string text = parse_error_text(app, error, words_of(argc, argv));
-    std::fprintf(stderr, "tutti: %s\n", text.c_str());
-    return 2;
-  } catch (const std::exception& error) {  // memory, or a standard output that takes no more
-    std::fprintf(stderr, "tutti: %s\n", error.what());
-    return 1;
-  }
-  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (!written && exit_code == 0) {  // a command that failed has said why
-    std::fprintf(stderr, "tutti: standard output could not be written\n");
-    return 1;
-  }
-  return with_interrupt(exit_code);
+  return run_program(app, argc, argv, exit_code);
 }
 
 }  // namespace tutti

@@ -7,11 +7,11 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tools/real_runtime.h"
 #include "tools/search_options.h"
 #include "tools/table.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/output.h"
+#include "tutti/calibrate/measuring_runtime.h"
 #include "tutti/calibrate/plans.h"
 #include "tutti/calibrate/validate.h"
 #include "tutti/costs/file.h"
@@ -91,7 +91,7 @@ Result<Validation> run_plans(const ValidateArguments& arguments,
     stop = stop.by(Stop::Clock::now() + budget);
   }
   const Machine& machine = problems[0].problem->machine;
-  const Result<std::unique_ptr<RealRuntime>> runtime = RealRuntime::open(machine, stop);
+  const Result<std::unique_ptr<MeasuringRuntime>> runtime = MeasuringRuntime::open(machine, stop);
   if (!runtime) return runtime.error();
   if (const std::string note = (*runtime)->note(); !note.empty()) {
     fmt::print(stderr, "tutti: {}\n", note);
@@ -120,7 +120,7 @@ Result<Validation> run_plans(const ValidateArguments& arguments,
   return validation;
 }
 
-// The summary goes into the costs file, and from there to everyone who plans with it.
+// The summary goes into the costs file, and from there into plans made with it.
 Result<void> update_costs(const std::string& path, const Validation& validation) {
   Result<CostSpec> spec = load_costs(path);
   if (!spec) return spec.error();
@@ -243,7 +243,7 @@ int run_validate(const ValidateArguments& arguments) {
 
 void add_validate_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "validate", "Run many plans for real, and say how well the simulator foretold them");
+      "validate", "Run many plans for real, and say how well the simulator predicted them");
   command->footer(
       "Example: tutti calibrate one.json -o costs.toml\n"
       "         tutti validate other.json --costs costs.toml -o validation.json --update-costs");

@@ -1,4 +1,4 @@
-// tutti what-if: the same graph on a changed machine, planned anew.
+// tutti what-if: the same graph on a changed machine, planned again.
 
 #include <fmt/format.h>
 
@@ -195,8 +195,8 @@ int run_what_if(const WhatIfArguments& arguments) {
 }  // namespace
 
 void add_what_if_command(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("what-if", "What a changed machine would bring, planned anew");
+  CLI::App* command = app.add_subcommand(
+      "what-if", "Plan for a changed machine, and say what the change would bring");
   command->footer("Example: tutti what-if graph.json --machine p100-4 --add gpu");
   auto arguments = std::make_shared<WhatIfArguments>();
   arguments->inputs.add_to(*command);

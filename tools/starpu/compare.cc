@@ -1,25 +1,19 @@
-// tutti compare --runtime starpu: plans that StarPU obeys beside StarPU's own schedulers, in turns.
+// tutti compare --runtime starpu: plans that StarPU obeys against StarPU's own schedulers, in
+// turns.
 
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "tools/print/compare_report.h"
 #include "tools/starpu/commands.h"
 #include "tools/starpu/shared.h"
-#include "tutti/base/check.h"
 #include "tutti/kernels/inputs.h"
-#include "tutti/runtime/sim/sim.h"
 #include "tutti/runtime/starpu/starpu.h"
 #include "tutti/search/planners.h"
-#include "tutti/trace/check.h"
 
 namespace tutti {
 namespace {
-
-struct Entry {
-  RealEntry real;
-  std::string scheduler{};  // of StarPU's; empty: the plan is obeyed
-};
 
 std::vector<std::string> schedulers_of(const CompareArguments& arguments) {
   if (arguments.schedulers.empty()) return {"eager", "lws", "dmda", "dmdas", "heteroprio"};
@@ -27,12 +21,12 @@ std::vector<std::string> schedulers_of(const CompareArguments& arguments) {
   return arguments.schedulers;
 }
 
-// Who chooses hosts for StarPU's schedulers: StarPU-MPI runs an op where its data is, which
-// somebody has to have dealt out.
-Result<std::vector<RealEntry>> plans_for_hosts(const CompareArguments& arguments,
+// Plans that choose the hosts for StarPU's schedulers: StarPU-MPI runs an op where its data is, so
+// that the data must have been dealt out before.
+Result<std::vector<PlanToRun>> plans_for_hosts(const CompareArguments& arguments,
                                                const Problem& problem,
                                                const AutoSettings& settings) {
-  std::vector<RealEntry> found;
+  std::vector<PlanToRun> found;
   std::vector<std::string> names = arguments.hosts_by;
   if (names.empty()) names = {"expert", "heft"};
   for (const std::string& name : names) {
@@ -52,27 +46,29 @@ Result<std::vector<RealEntry>> plans_for_hosts(const CompareArguments& arguments
 }
 
 // At rank 0.
-Result<std::vector<Entry>> make_entries(const CompareArguments& arguments, const Problem& problem) {
+Result<std::vector<PlanToRun>> make_entries(const CompareArguments& arguments,
+                                            const Problem& problem) {
   const Result<AutoSettings> settings =
       arguments.search.settings(arguments.model, arguments.common);
   if (!settings) return settings.error();
   const Result<std::vector<PolicyEntry>> policies = arguments.entries(*settings);
   if (!policies) return policies.error();
-  std::vector<Entry> entries;
+  std::vector<PlanToRun> entries;
   if (!policies->empty() || !arguments.plans.empty()) {
-    Result<std::vector<RealEntry>> plans = plans_to_run(arguments, problem, *policies);
+    Result<std::vector<PlanToRun>> plans = plans_to_run(arguments, problem, *policies);
     if (!plans) return plans.error();
-    for (RealEntry& plan : *plans) entries.push_back({std::move(plan)});
+    entries = std::move(*plans);
   }
   const std::vector<std::string> schedulers = schedulers_of(arguments);
   if (schedulers.empty()) return entries;
-  const Result<std::vector<RealEntry>> hosts = plans_for_hosts(arguments, problem, *settings);
+  const Result<std::vector<PlanToRun>> hosts = plans_for_hosts(arguments, problem, *settings);
   if (!hosts) return hosts.error();
-  for (const RealEntry& plan : *hosts) {
+  for (const PlanToRun& plan : *hosts) {
     for (const std::string& scheduler : schedulers) {
-      Entry entry{plan, scheduler};
-      entry.real.name = fmt::format("StarPU {}", scheduler);
-      if (problem.machine.hosts().size() > 1) entry.real.name += ", hosts by " + plan.name;
+      PlanToRun entry = plan;
+      entry.scheduler = scheduler;
+      entry.name = fmt::format("StarPU {}", scheduler);
+      if (problem.machine.hosts().size() > 1) entry.name += ", hosts by " + plan.name;
       entries.push_back(std::move(entry));
     }
   }
@@ -80,12 +76,12 @@ Result<std::vector<Entry>> make_entries(const CompareArguments& arguments, const
 }
 
 // Rank 0 makes the plans; all have them.
-Result<std::vector<Entry>> share_entries(const CompareArguments& arguments, const Problem& problem,
-                                         StarpuRanks& ranks) {
-  std::vector<Entry> entries;
+Result<std::vector<PlanToRun>> share_entries(const CompareArguments& arguments,
+                                             const Problem& problem, StarpuRanks& ranks) {
+  std::vector<PlanToRun> entries;
   Result<void> made;
   if (ranks.rank() == 0) {
-    Result<std::vector<Entry>> own = make_entries(arguments, problem);
+    Result<std::vector<PlanToRun>> own = make_entries(arguments, problem);
     if (own) {
       entries = std::move(*own);
     } else {
@@ -94,105 +90,51 @@ Result<std::vector<Entry>> share_entries(const CompareArguments& arguments, cons
   }
   if (made = ranks.agree(made); !made) return made.error();
   entries.resize(std::stoul(ranks.broadcast(std::to_string(entries.size()))));
-  for (Entry& entry : entries) {
-    Result<Plan> plan = share_plan(problem, ranks, [&] { return entry.real.plan; });
+  for (PlanToRun& entry : entries) {
+    Result<Plan> plan = share_plan(problem, ranks, [&] { return entry.plan; });
     if (!plan) return plan.error();
-    entry.real.plan = std::move(*plan);
-    entry.real.name = ranks.broadcast(entry.real.name);
+    entry.plan = std::move(*plan);
+    entry.name = ranks.broadcast(entry.name);
     entry.scheduler = ranks.broadcast(entry.scheduler);
   }
   return entries;
 }
 
-class Comparison {
- public:
-  Comparison(const CompareArguments& arguments, const Problem& problem, StarpuRuntime& runtime,
-             StarpuRanks& ranks, std::vector<Entry> entries)
-      : arguments_(arguments),
-        problem_(problem),
-        runtime_(runtime),
-        ranks_(ranks),
-        entries_(std::move(entries)),
-        rows_(entries_.size()) {}
-
-  std::vector<RealRow> run() {
-    for (size_t i = 0; i < rows_.size(); ++i) begin_row(i);
-    const int turns = kWarmUp + arguments_.repeats;
-    for (int turn = 0; turn < turns; ++turn) {
-      if (shows_progress() && ranks_.rank() == 0) {
-        fmt::print(stderr, "\r\033[Kturn {} of {} ...", turn + 1, turns);
-      }
-      for (const size_t at : order_of_turn(rows_.size(), arguments_.common.seed, turn)) {
-        if (rows_[at].error.empty()) run_row(at, turn);
-      }
-    }
-    if (shows_progress() && ranks_.rank() == 0) fmt::print(stderr, "\r\033[K");
-    return std::move(rows_);
+// Every rank learns of faults, so that all go on with the same rows. The trace is whole at rank 0.
+Result<PlanRun> judged_at_rank_0(const Problem& problem, const PlanToRun& plan, const Trace& trace,
+                                 StarpuRanks& ranks) {
+  PlanRun run{.makespan = trace.makespan};
+  Result<void> good;
+  if (ranks.rank() == 0) {
+    const Result<PlanRun> judged =
+        judged_run(problem, trace, plan.scheduler.empty() ? &plan.plan : nullptr);
+    if (judged) run = *judged;
+    if (!judged) good = judged.error();
   }
+  if (good = ranks.agree(good); !good) return good.error();
+  return run;
+}
 
- private:
-  // StarPU's models need some runs before they know how long an op takes.
-  static constexpr int kWarmUp = 3;
-
-  void begin_row(size_t at) {
-    const Entry& entry = entries_[at];
-    rows_[at] = {.name = entry.real.name,
-                 .scheduler = entry.scheduler,
-                 .plan_seconds = entry.real.plan_seconds};
-    if (!entry.scheduler.empty() || ranks_.rank() != 0) return;
-    const Result<Trace> simulated = SimRuntime().run(problem_, entry.real.plan);
-    if (simulated) rows_[at].predicted_ns = static_cast<double>(simulated->makespan.count());
-  }
-
-  void run_row(size_t at, int turn) {
-    const Entry& entry = entries_[at];
-    RealRow& row = rows_[at];
+RunPlan run_on_ranks(const CompareArguments& arguments, const Problem& problem,
+                     StarpuRuntime& runtime, StarpuRanks& ranks) {
+  return [&](const PlanToRun& plan, const Turn& turn) -> Result<PlanRun> {
     StarpuOptions options;
-    options.scheduler = entry.scheduler;
-    options.stop = arguments_.search.to_budget().stop.without_time();
-    options.input = [this](ValueId value, const Block& block) {
-      fill_input(problem_.graph, value, arguments_.common.seed, block);
+    options.scheduler = plan.scheduler;
+    options.stop = arguments.search.to_budget().stop.without_time();
+    options.input = [&](ValueId value, const Block& block) {
+      fill_input(problem.graph, value, arguments.common.seed, block);
     };
-    runtime_.set_options(options);
-    const Result<Trace> trace = runtime_.run(problem_, entry.real.plan);
-    if (!trace) {
-      row.error = trace.error().message;
-      return;
-    }
-    judge(entry, *trace, row);
-    if (turn == 0) look_at_results(row);
-    if (turn >= kWarmUp) row.times_ns.push_back(static_cast<double>(trace->makespan.count()));
-  }
-
-  // Every rank learns of faults, so that all go on with the same rows.
-  void judge(const Entry& entry, const Trace& trace, RealRow& row) {
-    std::string fault;
-    if (ranks_.rank() == 0) {
-      const Plan* obeyed = entry.scheduler.empty() ? &entry.real.plan : nullptr;
-      const auto faults = check_trace(problem_, trace, rules_for(trace, obeyed));
-      if (!faults.empty()) fault = "the run does not pass the check: " + faults[0];
-      for (const OpSpan& span : trace.ops) {
-        row.misplaced += obeyed != nullptr &&
-                         span.device != obeyed->placement[static_cast<size_t>(span.op.index)];
-      }
-    }
-    row.error = ranks_.broadcast(std::move(fault));
-  }
-
-  void look_at_results(RealRow& row) {
-    if (!runtime_.collect_results() || ranks_.rank() != 0) return;
-    const Result<uint64_t> results = results_fingerprint(
-        problem_.graph, [this](ValueId value) { return runtime_.result(value); });
-    if (results) row.results = *results;
-  }
-
-  const CompareArguments& arguments_;
-  const Problem& problem_;
-  StarpuRuntime& runtime_;
-  StarpuRanks& ranks_;
-  std::vector<Entry> entries_;
-  std::vector<RealRow> rows_;
-};
+    runtime.set_options(options);
+    const Result<Trace> trace = runtime.run(problem, plan.plan);
+    if (!trace) return trace.error();
+    Result<PlanRun> run = judged_at_rank_0(problem, plan, *trace, ranks);
+    if (!run || turn.turn > 0 || !runtime.collect_results() || ranks.rank() != 0) return run;
+    const Result<uint64_t> results =
+        results_fingerprint(problem.graph, [&](ValueId value) { return runtime.result(value); });
+    if (results) run->results = *results;
+    return run;
+  };
+}
 
 }  // namespace
 
@@ -201,13 +143,18 @@ int compare_on_starpu(const CompareArguments& arguments, StarpuRanks& ranks) {
   const Result<LoadedProblem> loaded = load_on_ranks(arguments.inputs, ranks);
   if (!loaded) return report_once(loaded.error(), ranks);
   const Problem& problem = *loaded->problem;
-  Result<std::vector<Entry>> entries = share_entries(arguments, problem, ranks);
+  const Result<std::vector<PlanToRun>> entries = share_entries(arguments, problem, ranks);
   if (!entries) return report_once(entries.error(), ranks);
   const Result<std::unique_ptr<StarpuRuntime>> runtime =
       StarpuRuntime::open(problem.machine, OpTable::standard(), ranks);
   if (!runtime) return report_once(runtime.error(), ranks);
-  Comparison comparison(arguments, problem, **runtime, ranks, std::move(*entries));
-  const std::vector<RealRow> rows = comparison.run();
+  // StarPU's models need some runs before they know how long an op takes. No stop: ranks that
+  // stopped at different times would wait for each other.
+  Turns turns{.warm_up = 3, .repeats = arguments.repeats, .seed = arguments.common.seed};
+  if (ranks.rank() == 0) turns.on_turn = show_turn;
+  const std::vector<MeasuredPlan> rows =
+      compare_plans(problem, *entries, run_on_ranks(arguments, problem, **runtime, ranks), turns);
+  if (shows_progress() && ranks.rank() == 0) fmt::print(stderr, "\r\033[K");
   int exit_code = 0;
   if (ranks.rank() == 0) {
     RealSetting setting{.runtime = "starpu"};

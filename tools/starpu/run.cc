@@ -15,15 +15,6 @@
 namespace tutti {
 namespace {
 
-Result<Trace> run_once(const RunArguments& arguments, const Problem& problem, const Plan* plan,
-                       StarpuRuntime& runtime) {
-  if (plan != nullptr) return runtime.run(problem, *plan);
-  const Result<const PolicyEntry*> entry = arguments.source.online_policy();
-  if (!entry) return entry.error();
-  Policy policy = (*entry)->make_policy(problem, arguments.common.seed);
-  return runtime.run_online(problem, policy);
-}
-
 // The trace is whole at rank 0; it is judged there.
 Result<void> judged(const Problem& problem, const Trace& trace, const Plan* plan,
                     StarpuRanks& ranks) {
@@ -35,7 +26,7 @@ Result<void> judged(const Problem& problem, const Trace& trace, const Plan* plan
 
 Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, StarpuRuntime& runtime,
                      StarpuRanks& ranks) {
-  Runs runs{.who = arguments.source.policy + " (online)", .ranks = ranks.size()};
+  Runs runs{.policy = arguments.source.name(nullptr), .ranks = ranks.size()};
   std::optional<Plan> plan;
   if (!arguments.source.online) {
     Result<Plan> made = share_plan(problem, ranks, [&] {
@@ -43,13 +34,13 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Star
     });
     if (!made) return made.error();
     plan = std::move(*made);
-    runs.who = plan->provenance.policy;
+    runs.policy = arguments.source.name(&*plan);
     if (arguments.scheduler.empty() && ranks.rank() == 0) {
       const Result<Trace> simulated = SimRuntime().run(problem, *plan);
       if (simulated) runs.predicted = simulated->makespan;
     }
     if (!arguments.scheduler.empty()) {
-      runs.who = fmt::format("{}, hosts by {}", arguments.scheduler, runs.who);
+      runs.policy = fmt::format("{}, hosts by {}", arguments.scheduler, runs.policy);
     }
   }
   StarpuOptions options;
@@ -60,7 +51,8 @@ Result<Runs> run_all(const RunArguments& arguments, const Problem& problem, Star
   };
   runtime.set_options(options);
   for (int run = 0; run < arguments.warm_up + arguments.repeats; ++run) {
-    Result<Trace> trace = run_once(arguments, problem, plan ? &*plan : nullptr, runtime);
+    Result<Trace> trace =
+        arguments.source.run(problem, plan ? &*plan : nullptr, runtime, arguments.common.seed);
     if (!trace) return trace.error();
     // Under StarPU's schedulers the plan only chose hosts.
     const Plan* obeyed = plan && arguments.scheduler.empty() ? &*plan : nullptr;

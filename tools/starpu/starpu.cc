@@ -2,12 +2,9 @@
 // StarPU, on each rank that mpirun or srun started. It takes the same command line.
 
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdio>
-#include <exception>
 #include <memory>
 
-#include "tools/search_options.h"
+#include "tools/command_line.h"
 #include "tools/starpu/commands.h"
 #include "tools/starpu/shared.h"
 #include "tutti/base/output.h"
@@ -53,32 +50,18 @@ int start(int argc, char** argv) {
   discover_command->add_flag("--json", found.json);
   discover_command->add_flag("--ranks", found.ranks);
   discover_command->add_option("-o,--output", found.output);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "tutti: %s; see --help\n", error.what());
-    return 2;
-  }
-  const Result<std::unique_ptr<StarpuRanks>> ranks = StarpuRanks::join();
-  if (!ranks) return report(ranks.error());
-  if (*run_command) return run_on_starpu(run, **ranks);
-  if (*compare_command) return compare_on_starpu(compare, **ranks);
-  return discover(found, **ranks);
+  return run_program(app, argc, argv, 0, [&] {
+    const Result<std::unique_ptr<StarpuRanks>> ranks = StarpuRanks::join();
+    if (!ranks) return report(ranks.error());
+    if (*run_command) return run_on_starpu(run, **ranks);
+    if (*compare_command) return compare_on_starpu(compare, **ranks);
+    return discover(found, **ranks);
+  });
 }
 
 }  // namespace
 }  // namespace tutti
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
-  try {
-    const int exit_code = tutti::with_interrupt(tutti::start(argc, argv));
-    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written || exit_code != 0) return exit_code;
-    std::fprintf(stderr, "tutti: standard output could not be written\n");
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tutti: %s\n", error.what());
-  }
-  return 1;
+  return tutti::start(argc, argv);
 }

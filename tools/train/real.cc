@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "tools/real_runtime.h"
+#include "tutti/calibrate/measuring_runtime.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/search/auto.h"
@@ -12,19 +12,6 @@
 
 namespace tutti {
 namespace {
-
-Result<Knowledge> load_knowledge(const std::string& path, const Machine& machine) {
-  if (path.empty()) return Knowledge{};
-  Result<Source> source = Source::open(path);
-  if (!source) return source.error();
-  Result<CalibrationState> state = read_calibration(*source);
-  if (!state) return state.error();
-  if (state->machine_fingerprint != machine.fingerprint()) {
-    return invalid_input(
-        fmt::format("{}: this was measured on another machine than '{}'", path, machine.name()));
-  }
-  return std::move(state->knowledge);
-}
 
 // What the best of the planners makes of what is known, the policy's own plan, and what was given.
 Result<std::vector<Plan>> first_plans(const RealTraining& training, const Problem& problem,
@@ -90,11 +77,15 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   if (problem.graph.size() == 0) {
     return invalid_input(inputs.graph + ": the graph has no ops to run");
   }
-  Result<Knowledge> knowledge = load_knowledge(training.calibration, problem.machine);
-  if (!knowledge) return knowledge.error();
-  const Result<Problem> known = known_problem(problem.graph, problem.machine, {}, *knowledge);
+  Knowledge knowledge;
+  if (!training.calibration.empty()) {
+    Result<CalibrationState> state = load_calibration(training.calibration, problem.machine);
+    if (!state) return state.error();
+    knowledge = std::move(state->knowledge);
+  }
+  const Result<Problem> known = known_problem(problem.graph, problem.machine, {}, knowledge);
   if (!known) return known.error();
-  auto runtime = RealRuntime::open(problem.machine, training.stop);
+  auto runtime = MeasuringRuntime::open(problem.machine, training.stop);
   if (!runtime) return runtime.error();
   if (const std::string note = (*runtime)->note(); !note.empty()) {
     fmt::print(stderr, "tutti: {}\n", note);
@@ -113,8 +104,8 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   settings.policy.threads = training.threads;
   const auto found =
       training.search_alone
-          ? search_alone_for_real(problem, {}, std::move(*knowledge), **runtime, plans, settings)
-          : learn_for_real(start, path, problem, {}, std::move(*knowledge), **runtime, plans,
+          ? search_alone_for_real(problem, {}, std::move(knowledge), **runtime, plans, settings)
+          : learn_for_real(start, path, problem, {}, std::move(knowledge), **runtime, plans,
                            settings);
   if (!found) return found.error();
   tell(training, *found);

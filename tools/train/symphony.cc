@@ -1,4 +1,4 @@
-#include "tools/train/symphony.h"
+#include "tutti/train/symphony.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/dispatchers.h"
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
+#include "tools/train/train.h"
 #include "tutti/machine/preset.h"
-#include "tutti/train/symphony.h"
+#include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/train/symphony_configuration.h"
 
 namespace tutti {
@@ -55,11 +55,6 @@ struct SymphonyArguments {
   std::optional<double> entropy;
   std::optional<double> horizon;
 };
-
-template <class T>
-void override(const std::optional<T>& given, T& setting) {
-  if (given) setting = *given;
-}
 
 // What the flags say goes before what the configuration says.
 void apply_flags(const SymphonyArguments& arguments, SymphonyConfiguration& made) {
@@ -130,31 +125,15 @@ class Progress {
   double shown_ = 0;
 };
 
-void tell_the_end(const RunEnd& end) {
-  const int64_t total = end.total_episodes;
-  const std::string how = !end.done          ? "stopped"
-                          : end.updates == 0 ? "nothing was left to learn"
-                                             : "done";
-  const std::string count =
-      end.episodes > total
-          ? fmt::format("{} episodes, as updates are whole, where {} were asked for", end.episodes,
-                        total)
-          : fmt::format("{} of {} episodes", end.episodes, total);
-  fmt::print(stderr, "{}tutti: {}: {}, {}; the model is {}{}\n", shows_progress() ? "\r\033[K" : "",
-             how, count,
-             end.best_ratio
-                 ? fmt::format("its slow-downs are {:.4f} of the rule's", *end.best_ratio)
-                 : "its best actions were not judged yet",
-             end.model,
-             end.done ? "; to train it further, begin with it in another folder (--from)"
-                      : "; the same command goes on from there");
-}
-
-Result<std::vector<Graph>> load_graphs(const std::vector<std::string>& paths) {
+Result<std::vector<Graph>> load_jobs(const std::vector<std::string>& paths, const Cluster& cluster,
+                                     const std::string& costs_file) {
   std::vector<Graph> graphs;
   for (const std::string& path : paths) {
     Result<Imported> imported = load_graph(path);
     if (!imported) return imported.error();
+    const auto good =
+        check_costs(imported->graph, cluster.machine(), cluster.costs(), path, costs_file);
+    if (!good) return good.error();
     graphs.push_back(std::move(imported->graph));
   }
   return graphs;
@@ -180,19 +159,20 @@ Result<SymphonyStudy> find_study(const SymphonyArguments& arguments) {
   }
   Result<Cluster> cluster = Cluster::make(std::move(*machine), std::move(*costs));
   if (!cluster) return cluster.error();
-  Result<std::vector<Graph>> jobs = load_graphs(arguments.graphs);
+  Result<std::vector<Graph>> jobs = load_jobs(arguments.graphs, *cluster, arguments.costs);
   if (!jobs) return jobs.error();
-  Result<std::vector<Graph>> checks =
-      load_graphs(arguments.check_graphs.empty() ? arguments.graphs : arguments.check_graphs);
-  if (!checks) return checks.error();
-  return symphony_study_of(std::move(*cluster), std::move(*jobs), std::move(*checks),
+  std::vector<Graph> checks = *jobs;
+  if (!arguments.check_graphs.empty()) {
+    auto loaded = load_jobs(arguments.check_graphs, *cluster, arguments.costs);
+    if (!loaded) return loaded.error();
+    checks = std::move(*loaded);
+  }
+  return symphony_study_of(std::move(*cluster), std::move(*jobs), std::move(checks),
                            std::move(counters), arguments.study);
 }
 
 Result<void> train(const SymphonyArguments& arguments) {
-  const Budget budget = arguments.budget.to_budget();
-  Stop stop = budget.stop;
-  if (budget.wall_clock) stop = stop.by(Stop::Clock::now() + *budget.wall_clock);
+  const Stop stop = stop_of(arguments.budget);
   auto made = symphony_configuration(arguments.config);
   if (!made) return made.error();
   apply_flags(arguments, *made);
@@ -227,7 +207,9 @@ Result<void> train(const SymphonyArguments& arguments) {
   };
   const auto end = train_symphony(start, path, made->settings, study.world, run);
   if (!end) return end.error();
-  tell_the_end(*end);
+  tell_the_end(*end, end->best_ratio
+                         ? fmt::format("its slow-downs are {:.4f} of the rule's", *end->best_ratio)
+                         : "its best actions were not evaluated yet");
   return {};
 }
 
@@ -297,20 +279,10 @@ void check_use(const CLI::App& command, const SymphonyArguments& arguments) {
 void add_symphony(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SymphonyArguments>();
   CLI::App& command = *app.add_subcommand(
-      "symphony", "Who runs next and where while jobs arrive, as in Symphony, in simulation");
+      "symphony", "Which op runs next and where while jobs arrive, as in Symphony, in simulation");
   arguments->common.add_to(command);
-  arguments->budget.add_budget_to(command);
-  for (const char* flag : {"--evaluations", "--json"}) {
-    command.remove_option(command.get_option(flag));
-  }
-  command.get_option("--budget")
-      ->description("Wall clock of this call, such as 10m; the same command goes on from there");
-  command
-      .add_option("-o,--out", arguments->folder,
-                  "Folder for checkpoint, model and log; what is there is gone on with. A "
-                  "checkpoint comes every 20 s and at the end")
-      ->required()
-      ->check(names_a_folder());
+  add_run_flags(command, arguments->budget, arguments->folder, "");
+  command.remove_option(command.get_option("--json"));
   command.add_option("--from", arguments->from, "A model to begin with");
   command.add_option("graphs", arguments->graphs,
                      "Jobs to learn from: graph files (drawn jobs on the cluster of the study)");

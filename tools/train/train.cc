@@ -1,21 +1,18 @@
 // What tutti-train does, and tutti-study train. Learns to place and order ops, and to schedule jobs
 // that arrive, in simulation.
 
+#include "tools/train/train.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdio>
-#include <exception>
 #include <memory>
 
+#include "tools/command_line.h"
 #include "tools/inputs.h"
-#include "tools/parse_errors.h"
 #include "tools/search_options.h"
 #include "tools/train/flags.h"
 #include "tools/train/real.h"
-#include "tools/train/run_train.h"
-#include "tools/train/symphony.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/train/configuration.h"
 #include "tutti/train/doppler.h"
@@ -52,11 +49,6 @@ struct TrainArguments {
   std::string stage = "simulation";
   RealTraining real;
 };
-
-template <class T>
-void override(const std::optional<T>& given, T& setting) {
-  if (given) setting = *given;
-}
 
 // What the flags say goes before what the configuration says; of the stages, to the last.
 void apply_flags(const TrainArguments& arguments, TrainSettings& settings) {
@@ -178,32 +170,8 @@ Result<TensorFile> load_start(const std::string& from) {
   return read_tensors(*source);
 }
 
-// One line about where the run stands and how to go on.
-void tell_the_end(const RunEnd& end) {
-  const std::string how = !end.done          ? "stopped"
-                          : end.updates == 0 ? "nothing was left to learn"
-                                             : "done";
-  const std::string next =
-      end.done           ? "; to train it further, begin with it in another folder (--from)"
-      : end.updates == 0 ? "; no update was finished: the same command with more time goes on"
-                         : "; the same command goes on from there";
-  const std::string episodes =
-      end.episodes > end.total_episodes
-          ? fmt::format("{} episodes, whole updates for the {} asked for", end.episodes,
-                        end.total_episodes)
-          : fmt::format("{} of {} episodes", end.episodes, end.total_episodes);
-  fmt::print(stderr, "{}tutti: {}: {}, {}; the model is {}{}\n", shows_progress() ? "\r\033[K" : "",
-             how, episodes,
-             end.best_ratio ? fmt::format("its greedy plans take {:.4f} of earliest finish's time",
-                                          *end.best_ratio)
-                            : "no greedy plan of it could be judged yet",
-             end.model, next);
-}
-
 Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
-  const Budget budget = arguments.budget.to_budget();
-  Stop stop = budget.stop;
-  if (budget.wall_clock) stop = stop.by(Stop::Clock::now() + *budget.wall_clock);
+  const Stop stop = stop_of(arguments.budget);
   if (auto good = check_flags(command, arguments); !good) return good;
   std::vector<LoadedProblem> loaded;
   std::vector<std::unique_ptr<TrainingProblem>> owned;
@@ -261,7 +229,10 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
   };
   const auto end = train_in_folder(made->network, path, made->settings, worlds, run);
   if (!end) return end.error();
-  tell_the_end(*end);
+  tell_the_end(*end, end->best_ratio
+                         ? fmt::format("its greedy plans take {:.4f} of earliest finish's time",
+                                       *end->best_ratio)
+                         : "no greedy plan of it was evaluated yet");
   return {};
 }
 
@@ -353,22 +324,11 @@ void add_doppler(CLI::App& app, int& exit_code) {
   arguments->inputs.add_rest_to(doppler);
   arguments->model.add_to(doppler);
   arguments->common.add_to(doppler);
-  arguments->budget.add_budget_to(doppler);
-  // What the shared groups of flags have and training does not look at.
-  for (const char* flag : {"--evaluations", "--json", "--order"}) {
-    doppler.remove_option(doppler.get_option(flag));
-  }
-  doppler.get_option("--budget")
-      ->description(
-          "Wall clock of this call, such as 10m; the same command goes on from there. An update "
-          "that is cut short, by this or by Ctrl-C, is dropped; the gradient of one lesson that "
-          "has begun is waited for");
-  doppler
-      .add_option("-o,--out", arguments->folder,
-                  "Folder for checkpoint, model and log; what is there is gone on with. A "
-                  "checkpoint comes every 20 s and at the end")
-      ->required()
-      ->check(names_a_folder());
+  add_run_flags(doppler, arguments->budget, arguments->folder,
+                ". An update that is cut short, by this or by Ctrl-C, is dropped; the gradient of "
+                "one lesson that has begun is completed");
+  // Shared flags that training ignores.
+  for (const char* flag : {"--json", "--order"}) doppler.remove_option(doppler.get_option(flag));
   doppler.add_option("--from", arguments->from,
                      "A model to begin with; \"general\" is the one that comes with tutti");
   doppler.add_option("--config", arguments->config, "Which network and stages, by the names below")
@@ -431,9 +391,8 @@ void add_list(CLI::App& app) {
 }  // namespace
 
 int run_train(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk: its write fails
   CLI::App app{
-      "Learns to place and order ops (doppler), or who runs next and where while jobs arrive "
+      "Learns to place and order ops (doppler), or which op runs next and where while jobs arrive "
       "(symphony): in simulation, or doppler by runs on this host.",
       "tutti train"};
   app.footer(
@@ -444,18 +403,7 @@ int run_train(int argc, char** argv) {
   add_doppler(app, exit_code);
   add_symphony(app, exit_code);
   add_list(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help
-    const std::string text = parse_error_text(app, error, words_of(argc, argv));
-    std::fprintf(stderr, "tutti: %s\n", text.c_str());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tutti: %s\n", error.what());
-    return 1;
-  }
-  return with_interrupt(exit_code);
+  return run_program(app, argc, argv, exit_code);
 }
 
 }  // namespace tutti

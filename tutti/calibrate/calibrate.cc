@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/random.h"
+#include "tutti/calibrate/measure/turns.h"
 
 namespace tutti {
 namespace {
@@ -37,14 +36,6 @@ struct Run {
   Plan plan;
 };
 
-std::vector<size_t> order_of_round(size_t count, uint64_t seed, int64_t round) {
-  std::vector<size_t> order(count);
-  std::iota(order.begin(), order.end(), size_t{0});
-  Rng rng = Rng(seed).split(static_cast<uint64_t>(round));
-  for (size_t i = count; i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-  return order;
-}
-
 }  // namespace
 
 uint64_t experiments_fingerprint(std::span<const Experiment> experiments) {
@@ -64,12 +55,12 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
   std::vector<bool> broken(experiments.size(), false);
   std::vector<size_t> order;
   int64_t round = -1;
-  int64_t warm = -1;  // the turn that has had its runs in vain
+  int64_t warm = -1;  // the turn that has had its warm-up runs
   while (count > 0 && (options.runs == 0 || done.runs < options.runs) && !options.stop.now()) {
     const int64_t turn = done.runs / options.in_a_row;
     if (turn / count != round) {
       round = turn / count;
-      order = order_of_round(experiments.size(), options.seed, round);
+      order = order_of_turn(experiments.size(), options.seed, round);
     }
     const size_t which = order[static_cast<size_t>(turn % count)];
     const Experiment& experiment = experiments[which];

@@ -1,10 +1,9 @@
-// Measuring a machine: runs experiments, round by round in an order that is new in each round, and
-// learns from their traces. An experiment that gets its turn is run once in vain, then some times
-// in a row: ops then find memory that was in use before and operands that are loaded, as they do
-// where a graph is run again and again.
+// Measures a machine: runs experiments in rounds, in a random order in each round, and learns from
+// their traces. Each experiment starts with one warm-up run, and then runs several times in a row:
+// memory is then allocated and operands are cached, as in a graph that runs again and again.
 //
-// The same experiments and seed go through the same order, so that measuring can end anywhere and
-// go on from there.
+// The same experiments and seed give the same order, so that measuring can stop anywhere and be
+// resumed.
 
 #ifndef TUTTI_CALIBRATE_CALIBRATE_H_
 #define TUTTI_CALIBRATE_CALIBRATE_H_
@@ -23,16 +22,16 @@ namespace tutti {
 
 struct CalibrateOptions {
   int64_t begin = 0;  // runs that an earlier call made
-  int64_t runs = 0;   // up to so many in all; 0: until the stop
+  int64_t runs = 0;   // in all, earlier ones too; 0: until the stop
   uint64_t seed = 1;
-  int in_a_row = 2;  // runs of an experiment when it is its turn
+  int in_a_row = 2;  // runs of an experiment in its turn
   int warm_ups = 1;  // runs before these that do not count
   Stop stop{};
   std::string when{};  // for sentences about drift
   // Called before each run.
   std::function<void(int64_t run, const Experiment& experiment)> progress{};
-  // Called after each run that was learned from, with the runs in all: the knowledge and this
-  // number are what to go on with. An error ends measuring.
+  // Called after each run that was learned from, with the number of all runs. With the knowledge,
+  // that number is the state to resume from. An error ends measuring.
   std::function<Result<void>(int64_t runs)> keep{};
 };
 
@@ -46,7 +45,7 @@ Result<Calibrated> calibrate(const Machine& machine, std::span<const Experiment>
                              const CanRun& can_run, Runtime& runtime, Knowledge& knowledge,
                              const CalibrateOptions& options);
 
-// What a later call may go on with: the same experiments, in the same order.
+// A later call may resume with experiments of the same fingerprint: the same in the same order.
 uint64_t experiments_fingerprint(std::span<const Experiment> experiments);
 
 }  // namespace tutti

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "test/support/world.h"
-#include "tutti/calibrate/input_cache.h"
+#include "tutti/calibrate/measuring_runtime.h"
 #include "tutti/calibrate/observe.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/calibrate/testing.h"
@@ -292,7 +292,7 @@ TEST(CalibrationFile, IsReadBackAndRefusesWhatIsWrong) {
 }
 
 TEST(Experiments, HaveEveryKindOfTheLadderInSeveralSizes) {
-  const Graph graph = ladder();
+  const Graph graph = usual_sizes();
   std::map<std::string, std::set<double>> sizes;
   for (const OpId op : graph.ops()) {
     const OpWork work = work_of(graph, op);
@@ -304,7 +304,7 @@ TEST(Experiments, HaveEveryKindOfTheLadderInSeveralSizes) {
 
 TEST(Experiments, HaveEveryWorkOfAGraphOnEveryDeviceThatHasTimeForIt) {
   const Machine machine = must(make_preset("mixed-5"));
-  const Graph rungs = ladder();
+  const Graph rungs = usual_sizes();
   const Graph* graphs[] = {&rungs};
   std::set<std::tuple<std::string, std::string, OpWork>> probed;
   double most_bytes = 0;

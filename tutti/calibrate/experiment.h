@@ -26,7 +26,7 @@
 namespace tutti {
 
 struct Experiment {
-  std::string what;  // in a word, for progress
+  std::string what;  // a short name, for progress
   Graph graph;
   std::vector<DeviceId> placement;
 };
@@ -39,7 +39,7 @@ using CanRun = std::function<bool(std::string_view kind, std::string_view device
 
 // Ops of every kind that tutti knows, each in several sizes, with no edges between them. The
 // largest are for fast devices.
-Graph ladder();
+Graph usual_sizes();
 
 // Probes that together have each work among the ops of the graphs, in order of kind and work; of
 // `kinds` alone unless that is empty. What would take a device longer than kLongestProbe by its

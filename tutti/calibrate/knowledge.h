@@ -1,6 +1,6 @@
-// Knowledge is all that measuring has taught: a posterior for each (op kind, work, device kind) and
-// each (hop, bytes), learned from traces, whoever made them. It turns into costs for planning, and
-// into a machine whose links are as fast as they were found to be.
+// Knowledge is what was learned by measuring: a posterior for each (op kind, work, device kind) and
+// each (hop, bytes), learned from traces of any runtime. It gives costs for planning, and a
+// machine with measured links.
 
 #ifndef TUTTI_CALIBRATE_KNOWLEDGE_H_
 #define TUTTI_CALIBRATE_KNOWLEDGE_H_
@@ -69,7 +69,7 @@ class Knowledge {
   // which have no edges. Its transfers are passed over where they have scales. `when` is for
   // sentences about drift: a date, or the name of a file.
   void learn(const Problem& problem, const Trace& trace, const std::string& when);
-  // Notes that the graph was run to measure, so that nobody validates on it.
+  // Notes that the graph was run to measure, so that the simulator is not validated on it.
   void note_graph(const Graph& graph);
 
   const std::map<CellKey, Posterior>& cells() const { return cells_; }

@@ -12,7 +12,7 @@
 namespace tutti {
 
 // Up to `count` different plans that pass the check: those given, one of each policy that plans
-// without searching (of critical path two, with ties drawn anew), and these with some of their ops
+// without searching (of critical path two, with ties drawn again), and these with some of their ops
 // moved, few or many, anywhere or all to one device. Fewer where the problem has no more, or time
 // is up. The same seed gives the same.
 std::vector<Plan> diverse_plans(const Problem& problem, std::vector<Plan> given, int count,

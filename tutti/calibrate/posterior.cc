@@ -204,7 +204,7 @@ std::optional<Change> Posterior::add(std::span<const double> ns) {
   }
   ++state_.runs;
   std::optional<Change> change;
-  if (changed) change = begin_anew();
+  if (changed) change = restart();
   auto& samples = state_.samples;
   if (samples.size() > kKept) {
     samples.erase(samples.begin(), samples.end() - static_cast<long>(kKept));
@@ -247,7 +247,7 @@ bool Posterior::watch(std::span<const double> logs) {
 
 // What was before the change is history. The sum may have left 0 some runs before it: the change is
 // where the runs since then fall apart best into those near the old location and the rest.
-Change Posterior::begin_anew() {
+Change Posterior::restart() {
   const Samples all(state_.samples);
   const int64_t window = state_.rise > state_.fall ? state_.rising : state_.falling;
   const double before = fit(all.first(older_than(window))).location;

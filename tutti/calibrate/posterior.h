@@ -3,11 +3,11 @@
 //
 // The logarithm of time is taken to be Student's t around a location (4 degrees of freedom; Lange,
 // Little, Taylor; JASA 1989), so that a sample far away has next to no weight: one that took 500
-// times as long neither moves the estimate nor makes anybody forget what came before. What is late
-// again and again, in one run and another, is part of the mean.
+// times as long neither moves the estimate nor discards what came before. Delays that recur in many
+// runs are part of the mean.
 //
-// Samples of one run meet the same weather, so they count as one observation: of many, the means of
-// their four quarters are kept, and it is runs that make an estimate sure.
+// Samples of one run are correlated, so they count as one observation: of many samples, the means
+// of their four quarters are kept. Only more runs make an estimate more certain.
 //
 // A change that stays is another matter. It is found by the two-sided cumulative sum of residuals
 // of runs (Page; Biometrika 1954), each cut so that no single run can cause an alarm; the posterior
@@ -84,7 +84,7 @@ class Posterior {
   size_t older_than(int64_t runs) const;
   // True if the run, which is not kept yet, rings the alarm.
   bool watch(std::span<const double> logs);
-  Change begin_anew();
+  Change restart();
 
   State state_;
 };

@@ -1,4 +1,4 @@
-// How well one list of numbers foretells the order of another.
+// How well one list of numbers predicts the order of another.
 
 #ifndef TUTTI_CALIBRATE_RANK_H_
 #define TUTTI_CALIBRATE_RANK_H_

@@ -63,7 +63,7 @@ class Search {
       const bool is_last = has_rivals && (state_.runs >= last_race_ || idle == kIdleRounds);
       const Result<RealRound> round = is_last ? take_last() : take_round(std::move(given));
       given.clear();
-      // What was found before is kept by whoever is told of rounds.
+      // What was found before was given to on_round.
       if (!round && (state_.round == 0 || !settings_.stop.now())) return round.error();
       if (!round) break;
       idle = round->raced == 0 ? idle + 1 : 0;

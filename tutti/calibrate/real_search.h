@@ -1,13 +1,13 @@
-// Finding a plan on the real machine, with a bounded number of runs. In rounds: somebody proposes
-// plans, the simulator drops those that it expects to be slow, the rest races with the best plan so
-// far, and every run teaches the simulator what things really take.
+// Finds a plan on the real machine, with a bounded number of runs. In each round a Proposer
+// suggests plans, the simulator drops those that it predicts to be slow, the rest races with the
+// best plan so far, and every run updates the costs that the simulator uses.
 //
-// It is safe: a plan is never tried that is predicted to take longer than the best one, by more
-// than a margin, and what it returns has been measured beside the plan it started from. A round has
-// few runs for each plan, so that luck decides some of them: the last runs are a race of the plans
-// that were best for a while, and of the one it started from, whatever is predicted of them by
-// then: all of them have been run before. A round in which nobody has a plan that is worth a run
-// takes none; after a few such rounds only that last race is left.
+// It is safe: a plan that is predicted to take longer than the best one, by more than a margin, is
+// never run, and the result has been measured against the plan that the search started from. A
+// round has few runs for each plan, so that chance decides some of them. The last runs are
+// therefore a race of the plans that were once the best, and the first one; all of these have been
+// run before, so predictions do not matter there. A round without a plan worth a run takes no run;
+// after a few such rounds only the last race is left.
 
 #ifndef TUTTI_CALIBRATE_REAL_SEARCH_H_
 #define TUTTI_CALIBRATE_REAL_SEARCH_H_
@@ -19,7 +19,7 @@
 
 #include "tutti/base/random.h"
 #include "tutti/calibrate/knowledge.h"
-#include "tutti/calibrate/race.h"
+#include "tutti/calibrate/measure/race.h"
 #include "tutti/plan/constraints.h"
 
 namespace tutti {
@@ -29,7 +29,7 @@ namespace tutti {
 Result<Problem> known_problem(const Graph& graph, const Machine& machine,
                               const Constraints& constraints, const Knowledge& knowledge);
 
-// Who thinks of plans.
+// Suggests plans.
 class Proposer {
  public:
   virtual ~Proposer() = default;
@@ -52,7 +52,7 @@ struct RealRound {
   double error = 0;     // mean of |predicted / measured - 1| over the plans of the round
 };
 
-// All that going on needs, beside the knowledge and the proposer.
+// The state to resume from, in addition to the knowledge and the proposer.
 struct RealSearchState {
   Plan best{};
   std::vector<Plan> past{};  // that were the best before, the latest first
@@ -85,8 +85,8 @@ struct RealSearchResult {
   int rounds = 0;
 };
 
-// Starts with the first of the plans, which must run; the others join the first race. One that
-// goes on needs none. Fails as the runtime does if no plan of a race can be run, as when a device
+// Starts with the first of the plans, which must run; the others join the first race. A resumed
+// search needs none. Fails as the runtime does if no plan of a race can be run, as when a device
 // is lost, also after rounds that on_round has seen; and (failed) if the first plan cannot be run,
 // or it is stopped before that.
 Result<RealSearchResult> search_for_real(const Graph& graph, const Machine& machine,

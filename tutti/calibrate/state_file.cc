@@ -118,7 +118,7 @@ Scales read_scales(Fields& above, const std::string& file) {
       if (!kind.empty())
         fields.fail(
             "a scale is of all ops on a kind of device; a state that has one for a kind of op is "
-            "of an earlier tutti: measure anew, with another file for --state");
+            "of an earlier tutti: measure again, with another file for --state");
       fresh = scales.devices.emplace(where, scale).second;
     }
     if (!fresh) fields.fail("the scale stands twice");
@@ -214,6 +214,18 @@ Result<CalibrationState> read_calibration(Source& source) {
   }
   if (auto done = fields.done(); !done) return done.error();
   state.knowledge = Knowledge::from(std::move(knowledge));
+  return state;
+}
+
+Result<CalibrationState> load_calibration(const std::string& path, const Machine& machine) {
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  Result<CalibrationState> state = read_calibration(*source);
+  if (state && state->machine_fingerprint != machine.fingerprint()) {
+    return invalid_input(fmt::format(
+        "{}: this was measured on another machine than '{}'; delete the file to start again", path,
+        machine.name()));
+  }
   return state;
 }
 

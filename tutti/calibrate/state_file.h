@@ -1,5 +1,5 @@
-// All that a calibration knows, as a file, so that measuring can go on from it and later traces can
-// be learned from. docs/formats/calibration.md.
+// The state of a calibration as a file, so that measuring can be resumed and later traces can be
+// learned from. docs/formats/calibration.md.
 
 #ifndef TUTTI_CALIBRATE_STATE_FILE_H_
 #define TUTTI_CALIBRATE_STATE_FILE_H_
@@ -23,6 +23,8 @@ std::string calibration_to_json(const CalibrationState& state);
 
 // Fails with file and line.
 Result<CalibrationState> read_calibration(Source& source);
+// The same from a file that must be of that machine.
+Result<CalibrationState> load_calibration(const std::string& path, const Machine& machine);
 
 }  // namespace tutti
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "tutti/base/random.h"
 #include "tutti/base/statistics.h"
+#include "tutti/calibrate/measure/turns.h"
 #include "tutti/calibrate/observe.h"
 #include "tutti/calibrate/plans.h"
 #include "tutti/calibrate/real_search.h"
@@ -36,7 +36,7 @@ constexpr double kScatter = 0.07;
 constexpr double kFactorSpread = 0.3;
 constexpr double kMostFactor = 2;
 constexpr double kExtraSpread = 1e5;
-// Nobody plans what is said to take so many times as long as the best.
+// Plans predicted to take this many times as long as the best are not run.
 constexpr double kWorst = 4;
 constexpr int kChosenOf = 3;  // one plan in so many, so that there are all sorts
 
@@ -77,9 +77,9 @@ std::vector<Plan> plans_of(const Problem& problem, const TuneOptions& options) {
 }
 
 // What ops take in plans against what probes said, by kind of op and device: a line through the
-// medians of all sizes. What an op meets in a plan (a cold cache, a copy beside it, its turn)
-// partly grows with the op and partly does not, and the graphs that are calibrated on are small: a
-// factor alone would make large ops much too slow.
+// medians of all sizes. What an op meets in a plan (a cold cache, a copy at the same time, its
+// turn) partly grows with the op and partly does not, and the graphs that are calibrated on are
+// small: a factor alone would make large ops much too slow.
 class Stretches {
  public:
   void add(const Problem& problem, const Trace& trace) {
@@ -305,7 +305,7 @@ class FactorFit {
   std::vector<double> logs_;  // by kind, then of transfers and their latency
 };
 
-// Runs the plans of one graph once each, in an order of its own, after a warm-up run.
+// Runs the plans of one graph once each, in a random order, after one warm-up run.
 Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
                          const Knowledge& knowledge, Rng rng, const TuneOptions& options,
                          const std::function<void()>& before_run, Stretches& stretches) {
@@ -315,7 +315,7 @@ Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
   if (!problem) return problem.error();
   std::vector<size_t> order;
   for (size_t i = 0; i < about.plans.size(); ++i) order.push_back(i);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  shuffle(std::span(order), rng);
   if (!order.empty() && !options.stop.now()) (void)runtime.run(*problem, about.plans[order[0]]);
   int64_t runs = 0;
   for (const size_t i : order) {
@@ -331,9 +331,9 @@ Result<int64_t> run_case(Case& about, const Machine& machine, Runtime& runtime,
 }
 
 // Requires knowledge without scales; on failure it has some or none.
-Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> graphs,
-                        Runtime& runtime, Knowledge& knowledge, const TuneOptions& options,
-                        const Scales& before) {
+Result<Tuned> fit_scales(const Machine& machine, std::span<const Graph* const> graphs,
+                         Runtime& runtime, Knowledge& knowledge, const TuneOptions& options,
+                         const Scales& before) {
   Tuned tuned;
   std::vector<Case> cases;
   int64_t total = 0;
@@ -369,7 +369,7 @@ Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> gr
     }
     return FactorFit(scaled, machine).run();
   };
-  // What plans were foretold with the factors that the knowledge has.
+  // Mean error of the predictions with the factors that the knowledge has.
   const auto error_now = [&]() -> Result<double> {
     double sum = 0;
     int plans = 0;
@@ -386,7 +386,7 @@ Result<Tuned> tune_anew(const Machine& machine, std::span<const Graph* const> gr
   const Result<double> probes_alone = error_now();
   if (!probes_alone) return probes_alone.error();
   tuned.error_before = tuned.error_after = *probes_alone;
-  // Whichever foretells these plans best is kept: none, those of earlier calls, or new ones.
+  // The factors that predict these plans best are kept: none, those of earlier calls, or new ones.
   knowledge.set_scales(before);
   const Result<double> with_before = error_now();
   if (!with_before) return with_before.error();
@@ -420,7 +420,7 @@ Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs,
                    Knowledge& knowledge, const TuneOptions& options) {
   const Scales before = knowledge.scales();
   knowledge.set_scales({});
-  Result<Tuned> tuned = tune_anew(machine, graphs, runtime, knowledge, options, before);
+  Result<Tuned> tuned = fit_scales(machine, graphs, runtime, knowledge, options, before);
   if (!tuned) knowledge.set_scales(before);
   return tuned;
 }

@@ -1,10 +1,9 @@
-// The last step of measuring. Ops and transfers are measured for themselves, and yet a plan's ops
-// meet what a probe's do not: values that were just copied, copies that run on the same cores,
-// copies of others on the same link. Here plans of graphs that were measured are run as a whole. Of
-// each kind of op on each kind of device it is noted what it took against what probes said, and a
-// line is laid through that: so many times as long, and so much more. Then a few factors on top of
-// it are fitted so that the simulator foretells the makespans: one for all ops on each kind of
-// device, one for the bytes of transfers and one for their latency.
+// The last step of measuring. Probes measure ops and transfers in isolation. Ops of a plan also
+// meet values that were just copied, copies that run on the same cores, and other copies on the
+// same link. So plans of the measured graphs are run as a whole. For each kind of op on each kind
+// of device, a line (factor and offset) is fitted to the times in plans against the times in
+// probes. Then a few more factors are fitted so that the simulator predicts the makespans: one for
+// all ops on each kind of device, one for the bytes of transfers and one for their latency.
 
 #ifndef TUTTI_CALIBRATE_TUNE_H_
 #define TUTTI_CALIBRATE_TUNE_H_
@@ -34,8 +33,8 @@ struct Tuned {
   double error_after = 0;
 };
 
-// Runs plans and sets the scales of the knowledge to those that foretell them best: anew, as they
-// were, or none. With fewer than four plans they stay. Fails if costs cannot be made of the
+// Runs plans and sets the scales of the knowledge to those that predict them best: new ones, the
+// old ones, or none. With fewer than four plans they stay. Fails if costs cannot be made of the
 // knowledge. A plan that cannot be run is left out.
 Result<Tuned> tune(const Machine& machine, std::span<const Graph* const> graphs, Runtime& runtime,
                    Knowledge& knowledge, const TuneOptions& options);

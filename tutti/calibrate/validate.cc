@@ -10,8 +10,8 @@
 
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/json_writer.h"
-#include "tutti/base/random.h"
 #include "tutti/base/statistics.h"
+#include "tutti/calibrate/measure/turns.h"
 #include "tutti/calibrate/observe.h"
 #include "tutti/calibrate/rank.h"
 #include "tutti/runtime/sim/sim.h"
@@ -118,9 +118,7 @@ std::vector<PlanTurn> turns_of(std::span<const ToValidate> cases, uint64_t seed,
   for (size_t graph = 0; graph < cases.size(); ++graph) {
     const size_t begin = turns.size();
     for (size_t plan = 0; plan < cases[graph].plans.size(); ++plan) turns.push_back({graph, plan});
-    for (size_t i = turns.size(); i > begin + 1; --i) {
-      std::swap(turns[i - 1], turns[begin + rng.below(i - begin)]);
-    }
+    shuffle(std::span(turns).subspan(begin), rng);
   }
   return turns;
 }

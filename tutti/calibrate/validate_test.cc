@@ -88,7 +88,7 @@ struct Measured {
   CostSpec spec;
 
   Measured() {
-    const Graph ladder_of_all = ladder();
+    const Graph ladder_of_all = usual_sizes();
     const Graph first = chain(2048);
     const Graph second = tiles(4, 512);
     const Graph* graphs[] = {&ladder_of_all, &first, &second};

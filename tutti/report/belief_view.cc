@@ -56,7 +56,7 @@ class Parts {
 
   int32_t part_of(VariableId id, Role role, std::vector<ReportedBelief::Part>& parts) {
     const Resource resource = resource_[id.index].value_or(Resource{});
-    // What is launched on a CPU leads to its cores; beside the CPU, which they lead to, it would
+    // What is launched on a CPU leads to its cores; next to the CPU, which they lead to, it would
     // turn the picture's arrows round.
     const bool ahead = role == Role::launched && !has_child_at(id, resource);
     const auto [found, is_new] =

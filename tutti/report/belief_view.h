@@ -49,7 +49,7 @@ struct ReportedBelief {
     double effective = 0;      // how many equally likely samples say as much
     std::vector<double> mean;  // by variable
     std::vector<double> spread;
-    std::vector<std::optional<double>> truth;  // by variable; empty: nobody knows it
+    std::vector<std::optional<double>> truth;  // by variable; empty: unknown
   };
 
   std::string machine;

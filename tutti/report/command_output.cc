@@ -302,7 +302,7 @@ Result<void> read_lines(Source& source, CommandOutput& output) {
     if (line->blank() && !line->whole) break;
     if (line->blank()) continue;
     const Result<Document> read = read_json_line(*line, source.name());
-    if (!read && !line->whole) break;  // whoever wrote it was stopped
+    if (!read && !line->whole) break;  // the writer was stopped
     if (!read) return read.error();
     if (read->kind != Document::Kind::object) {
       return invalid_input(

@@ -236,7 +236,7 @@ void write_stats(const Machine& machine, const TraceStats& stats, JsonWriter& js
 void write_run(const Problem& problem, const ReportedRun& run, JsonWriter& json) {
   const TraceStats stats = trace_stats(problem, run.trace);
   json.open_object().field("name", run.name).field("what", run.is_plan ? "plan" : "trace");
-  json.field("who", run.who).key("makespan_ns");
+  json.field("by", run.by).key("makespan_ns");
   // A plan without a timeline plans no makespan.
   run.is_plan&& run.trace.ops.empty() ? json.null() : json.value(stats.makespan);
   Column shown;

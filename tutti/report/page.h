@@ -27,8 +27,8 @@ namespace tutti {
 struct ReportedRun {
   std::string name;  // its file
   bool is_plan = false;
-  std::string who{};  // the policy of a plan, the runtime of a trace
-  Trace trace{};      // of a plan: its own timeline, without transfers; empty if it has none
+  std::string by{};  // the policy of a plan, the runtime of a trace
+  Trace trace{};     // of a plan: its own timeline, without transfers; empty if it has none
 };
 
 // Both fail with a sentence if the page could not show it: a slot that its device does not have, or

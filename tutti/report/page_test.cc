@@ -79,7 +79,7 @@ TEST(Page, NoNameCanEndTheScriptThatHoldsTheData) {
   page.comparisons.push_back({.name = hostile, .graph = hostile, .results = {{.policy = hostile}}});
   EXPECT_EQ(page_data(page).find('<'), std::string::npos);
   const Document data = data_of(page);
-  EXPECT_EQ(data.find("runs")->items.at(0).find("who")->text, hostile);
+  EXPECT_EQ(data.find("runs")->items.at(0).find("by")->text, hostile);
   EXPECT_EQ(data.find("comparisons")->items.at(0).find("graph")->text, hostile);
 }
 

@@ -46,12 +46,12 @@ Result<void> assign_slots(const Problem& problem, const std::string& name, Trace
 
 Result<ReportedRun> run_of_trace(const Problem& problem, const std::string& name, Trace trace) {
   if (auto good = check_spans(problem, name, trace); !good) return good.error();
-  std::string who = trace.runtime;
-  return ReportedRun{.name = name, .who = std::move(who), .trace = std::move(trace)};
+  std::string by = trace.runtime;
+  return ReportedRun{.name = name, .by = std::move(by), .trace = std::move(trace)};
 }
 
 Result<ReportedRun> run_of_plan(const Problem& problem, const std::string& name, const Plan& plan) {
-  ReportedRun run{.name = name, .is_plan = true, .who = plan.provenance.policy};
+  ReportedRun run{.name = name, .is_plan = true, .by = plan.provenance.policy};
   if (plan.start.empty()) return run;
   for (const OpId op : problem.graph.ops()) {
     if (plan.finish[op.index] < plan.start[op.index]) {

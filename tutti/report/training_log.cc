@@ -69,7 +69,7 @@ class Collector {
                                     "the log of each training run as a file of its own",
                                     time.update, last_.time.update));
       }
-      // A run that is taken up again counts its seconds anew.
+      // A resumed run counts its seconds from 0.
       if (time.seconds < last_logged_seconds_) earlier_seconds_ += last_logged_seconds_;
       last_logged_seconds_ = time.seconds;
       time.seconds += earlier_seconds_;
@@ -146,7 +146,7 @@ Result<TrainingLog> read_training_log(Source& source) {
     const Result<Document> document = read_json_line(*line, file);
     if (!document) {
       if (line->whole) return document.error();
-      cut = true;  // whoever wrote it was killed
+      cut = true;  // the writer was killed
       continue;
     }
     Result<Logged> logged = parse(*document, file);

@@ -1,9 +1,15 @@
 #include "tutti/search/dispatchers.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "tutti/base/source.h"
 #include "tutti/policy/heuristic/heft.h"
 #include "tutti/policy/online/planned.h"
+#include "tutti/policy/online/quick_enough.h"
+#include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
@@ -35,6 +41,42 @@ DispatcherEntry planned_auto() {
           }};
 }
 
+constexpr std::string_view kModel = "symphony=";
+
+Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster,
+                                 const std::vector<Counter>& counters,
+                                 const ModelDispatcherOptions& options) {
+  const std::string path = name.substr(kModel.size());
+  if (path.empty()) return invalid_input("symphony= names no model; write symphony=FILE");
+  Result<Source> source = Source::open(path);
+  if (!source) return source.error();
+  const Result<TensorFile> file = read_tensors(*source);
+  if (!file) return file.error();
+  auto model = SymphonyModel::load(*file, path, cluster, counters);
+  if (!model) return model.error();
+  if ((*model)->network().shape().knowledge == Insight::truth) {
+    return invalid_input(
+        path +
+        ": the model reads the true load, which only the simulator knows; train one "
+        "that reads counters");
+  }
+  const DispatcherEntry* fallback = nullptr;
+  if (!options.fallback.empty()) {
+    const Result<const DispatcherEntry*> found = find_any_dispatcher(options.fallback);
+    if (!found) return found.error();
+    fallback = *found;
+  }
+  return NamedDispatcher{name,
+                         [model = *model, fallback,
+                          batch = options.decisions_per_look]() -> std::unique_ptr<Dispatcher> {
+                           auto symphony = std::make_unique<SymphonyDispatcher>(
+                               model, MindOptions{.batch = batch});
+                           if (fallback == nullptr) return symphony;
+                           return std::make_unique<QuickEnough>(std::move(symphony),
+                                                                fallback->make(fallback->tuned()));
+                         }};
+}
+
 }  // namespace
 
 const std::vector<DispatcherEntry>& all_dispatchers() {
@@ -48,6 +90,47 @@ const std::vector<DispatcherEntry>& all_dispatchers() {
 
 Result<const DispatcherEntry*> find_any_dispatcher(std::string_view name) {
   return find_dispatcher(name, all_dispatchers());
+}
+
+bool is_model(const std::string& name) {
+  return name.starts_with(kModel);
+}
+
+Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
+                                                      const Cluster& cluster,
+                                                      const std::vector<Counter>& counters,
+                                                      const ModelDispatcherOptions& options) {
+  std::vector<NamedDispatcher> found;
+  const auto add = [&](const DispatcherEntry& entry) {
+    found.push_back({entry.name, [&entry] { return entry.make(entry.tuned()); }});
+  };
+  if (names.empty()) {
+    for (const DispatcherEntry& entry : all_dispatchers()) add(entry);
+  }
+  for (const std::string& name : names) {
+    if (is_model(name)) {
+      Result<NamedDispatcher> model = model_of(name, cluster, counters, options);
+      if (!model) return model.error();
+      found.push_back(std::move(*model));
+      continue;
+    }
+    const Result<const DispatcherEntry*> entry = find_any_dispatcher(name);
+    if (!entry && name == "symphony") {
+      return invalid_input("symphony needs a trained model of this machine: symphony=FILE");
+    }
+    if (!entry) return entry.error();
+    add(**entry);
+  }
+  return found;
+}
+
+std::string dispatcher_help() {
+  std::string text = "Dispatchers:\n";
+  for (const DispatcherEntry& entry : all_dispatchers())
+    text += fmt::format("  {:<14} {}\n", entry.name, entry.what);
+  text += fmt::format("  {:<14} {}\n", "symphony=FILE",
+                      "a model of tutti train symphony, made for this machine");
+  return text;
 }
 
 }  // namespace tutti

@@ -1,9 +1,12 @@
-// Every dispatcher by name: those of the registry (tutti/policy/online/registry.h), and
-// planned_auto, which plans with a simulator at hand.
+// Every dispatcher by name: those of the registry (tutti/policy/online/registry.h), planned_auto,
+// which plans with a simulator at hand, and models of Symphony as symphony=FILE.
 
 #ifndef TUTTI_SEARCH_DISPATCHERS_H_
 #define TUTTI_SEARCH_DISPATCHERS_H_
 
+#include <functional>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +18,31 @@ const std::vector<DispatcherEntry>& all_dispatchers();
 
 // Fails with a sentence that lists the names there are.
 Result<const DispatcherEntry*> find_any_dispatcher(std::string_view name);
+
+struct NamedDispatcher {
+  std::string name;
+  std::function<std::unique_ptr<Dispatcher>()> make;
+};
+
+struct ModelDispatcherOptions {
+  int decisions_per_look = 1;  // decisions that use one reading of the counters
+  // The dispatcher that takes over where decisions of the model take too long
+  // (tutti/policy/online/quick_enough.h); empty: none does.
+  std::string fallback{};
+};
+
+// Whether the name is symphony=FILE. Models read counters; the others ignore them.
+bool is_model(const std::string& name);
+
+// Without names: all but models. Models must be of this cluster, which must outlive them, with
+// these counters. Fails (invalid_input) with a sentence.
+Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
+                                                      const Cluster& cluster,
+                                                      const std::vector<Counter>& counters,
+                                                      const ModelDispatcherOptions& options);
+
+// A line for each dispatcher, for help texts.
+std::string dispatcher_help();
 
 }  // namespace tutti
 

@@ -205,6 +205,7 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
   if (const Result<void> good = runner_->check(*graph); !good) {
     return refused(What::unrunnable, good.error().message);
   }
+  if (options_.on_graph) options_.on_graph(*graph);
   one_at_a_time.reset();
   const Submission submission{id,    priority, graph->name(), graph->size(), std::move(content),
                               client};

@@ -88,7 +88,7 @@ function measure(plate, fold) {
   plate.shown = isFolded ? plate.boxes.slice(0, shownOfFolded) : plate.boxes;
   plate.more = plate.boxes.length - plate.shown.length;
   const columns = Math.max(...plate.shown.map((box) => box.columns));
-  const isPlain = plate.sort === 'core'; // many, small and alike: named beside, not above
+  const isPlain = plate.sort === 'core'; // many, small and alike: named at the side, not above
   if (isPlain) namesBeside(plate.boxes);
   plate.side = isPlain ? 10 + 6 * Math.min(mostBeside, Math.max(...plate.shown.map((box) => box.label.length))) : 0;
   plate.width = columns * node.width + (columns - 1) * gap.column + 2 * padding.box + 2 * padding.plate + plate.side;

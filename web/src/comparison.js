@@ -1,4 +1,4 @@
-// Policies beside each other: a bar for the mean, a whisker of one standard deviation each way, a
+// Policies next to each other: a bar for the mean, a whisker of one standard deviation each way, a
 // mark for the best run, and a line for the lower bound that runs through all rows.
 
 import {axisBottom} from 'd3-axis';

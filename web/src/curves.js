@@ -72,7 +72,7 @@ function nearest(list, value) {
 
 export class Chart {
   // curves: {key, label, times: rising lists by the axis' key, values, smooth, dots: true for points that count one
-  // by one, dash, colour(isDark), hidden()}; stages: {name, time, colour(isDark)}; rule: where a line is drawn across, if in sight.
+  // by one, dash, colour(isDark), hidden()}; stages: {name, time, colour(isDark)}; rule: where a line is drawn across, if visible.
   constructor({title, note, series, curves, stages, height, rule = null, theme, tip}) {
     Object.assign(this, {title, series, curves, stages, height, rule, theme, tip});
     this.clip = `clip${++clips}`;

@@ -109,7 +109,7 @@ const kWhy = ['start', 'data', 'slot', 'channel', 'memory', 'wait'];
 // transfers, once for each channel that they hold.
 class Run {
   constructor(raw, graph) {
-    Object.assign(this, {name: raw.name, what: raw.what, who: raw.who, makespan: raw.makespan_ns});
+    Object.assign(this, {name: raw.name, what: raw.what, by: raw.by, makespan: raw.makespan_ns});
     this.stats = raw.stats;
     this.opCount = raw.ops.count;
     this.readTransfers(raw.transfers);

@@ -1,6 +1,6 @@
 // Draws the spans of one lane. Spans narrower than two pixels are gathered: each column of pixels is
 // drawn once, in the colour of the longest span in it and as strong as it is filled. A redraw
-// therefore costs a look at the spans in sight and at most one rectangle for each column.
+// therefore reads the visible spans and draws at most one rectangle for each column.
 
 const strengths = 4;
 

@@ -1,5 +1,5 @@
 // Puts the page together: answer, comparisons, validations, other results, beliefs, training, runs. All state that parts share is the View (which
-// time is in sight), the Selection and the Theme.
+// time is visible), the Selection and the Theme.
 
 import * as format from './format.js';
 import {BeliefPanel} from './belief.js';
@@ -38,9 +38,9 @@ class Selection {
 // What may be called the answer: a run that happened, else one that is expected, else a mean.
 function candidates(report) {
   const runs = (what, note) => report.runs.filter((run) => run.what === what && run.opCount > 0)
-    .map((run) => ({makespan: run.makespan, who: `${run.name}${note}`, bound: report.lower_bound_ns}));
+    .map((run) => ({makespan: run.makespan, by: `${run.name}${note}`, bound: report.lower_bound_ns}));
   const rows = report.comparisons.map((comparison) => [comparison, bestOf(comparison)]).filter(([, best]) => best)
-    .map(([{lower_bound_ns: bound}, best]) => ({makespan: best.mean_ns, who: `${best.policy}, mean of ${best.runs}`, bound}));
+    .map(([{lower_bound_ns: bound}, best]) => ({makespan: best.mean_ns, by: `${best.policy}, mean of ${best.runs}`, bound}));
   return [runs('trace', ''), rows, runs('plan', ', as planned')].find((list) => list.length > 0) ?? [];
 }
 
@@ -56,7 +56,7 @@ function showAnswer(report) {
   const bound = best ? best.bound : report.lower_bound_ns;
   const single = singleDevice(report);
   const facts = [];
-  if (best) facts.push(['makespan', format.time(best.makespan), best.who]);
+  if (best) facts.push(['makespan', format.time(best.makespan), best.by]);
   if (best && bound > 0) facts.push(['gap to the bound', format.gap(best.makespan, bound), 'above the lower bound']);
   if (bound > 0) facts.push(['lower bound', format.time(bound), 'no run takes less']);
   if (single !== null) {
@@ -106,7 +106,7 @@ function runTable(report) {
     const {ops, transfers, waits} = run.criticalTime;
     return {
       best: traces.length > 1 && run.what === 'trace' && run.makespan === least,
-      cells: [run.name, run.what, run.who || '–', format.time(run.makespan), format.gap(run.makespan, bound),
+      cells: [run.name, run.what, run.by || '–', format.time(run.makespan), format.gap(run.makespan, bound),
         format.percent(busy), format.count(run.opCount), run.what === 'plan' ? '–' : format.count(run.stats.transfers),
         run.what === 'plan' ? '–' : format.bytes(run.stats.bytes_moved), format.time(ops), format.time(transfers),
         format.time(waits)],
@@ -140,7 +140,7 @@ function showRuns(report, theme) {
     const begin = performance.now();
     for (const panel of panels) panel.draw();
     const [from, to] = view.shown();
-    byId('window').textContent = `${format.time(to - from)} in sight, from ${format.time(Math.max(0, from))}`;
+    byId('window').textContent = `${format.time(to - from)} shown, from ${format.time(Math.max(0, from))}`;
     window.tuttiReport.lastDrawMs = performance.now() - begin;
     ++window.tuttiReport.draws;
   };

@@ -51,7 +51,7 @@ export class RunPanel {
     this.run = run;
     const kind = run.what === 'plan' ? 'plan' : 'trace';
     const heading = element('h3', {}, run.name, ' ',
-      element('small', {}, `${kind}${run.who ? `, ${run.who}` : ''}: ${format.time(run.makespan)}`));
+      element('small', {}, `${kind}${run.by ? `, ${run.by}` : ''}: ${format.time(run.makespan)}`));
     this.note = element('small');
     heading.append(' ', this.note);
     this.section = element('div', {class: 'run'}, heading);
@@ -67,7 +67,7 @@ export class RunPanel {
     this.utilisation = new Utilisation({...parts, devices: report.devices});
     this.drawings = [this.timeline, this.utilisation];
     const some = report.devices.length > mostDevices ? `, of the first ${mostDevices} devices` : '';
-    this.frame.append(this.timeline.wrapper, element('h4', {}, `Busy slots, over the time in sight${some}`), this.utilisation.canvas);
+    this.frame.append(this.timeline.wrapper, element('h4', {}, `Busy slots, over the time shown${some}`), this.utilisation.canvas);
     this.section.append(this.frame, deviceTable(run, report.devices));
     const channels = channelTable(run);
     if (channels) this.section.append(element('details', {}, element('summary', {class: 'quiet'}, 'Channels'), channels));

@@ -8,7 +8,7 @@ import {gutter} from './view.js';
 const axisHeight = 24;
 const groupGap = 6;
 const mostLinks = 400; // lines from and to the selected op
-const mostSteps = 90; // of the critical path in sight; lines between more would hide the rest
+const mostSteps = 90; // of the visible critical path; lines between more would hide the rest
 
 export class Timeline {
   constructor({run, graph, view, theme, selection, colours, options}) {

@@ -1,4 +1,4 @@
-// How busy each device is over the time in sight: one row each, on the time axis of the timeline.
+// How busy each device is over the time shown: one row each, on the time axis of the timeline.
 
 import {addBusy} from './lanes.js';
 import {gutter} from './view.js';

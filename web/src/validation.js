@@ -29,12 +29,12 @@ function axes(x, y) {
   const words = axisFormat(ticks.length > 1 && ticks[1] / ticks[0] < 1.9 ? ticks : [0, ticks[0] / 10], x.domain()[1]);
   const below = svg('g', {transform: `translate(0,${side - margin.bottom})`});
   select(below).call(axisBottom(x).tickValues(ticks).tickFormat(words).tickSizeOuter(0));
-  const beside = svg('g', {transform: `translate(${margin.left},0)`});
-  select(beside).call(axisLeft(y).tickValues(ticks).tickFormat(words).tickSizeOuter(0));
-  return [below, beside];
+  const left = svg('g', {transform: `translate(${margin.left},0)`});
+  select(left).call(axisLeft(y).tickValues(ticks).tickFormat(words).tickSizeOuter(0));
+  return [below, left];
 }
 
-// Dots on the diagonal were foretold exactly; the band is 10 % to each side.
+// Dots on the diagonal were predicted exactly; the band is 10 % to each side.
 function scatter(graph) {
   const all = graph.plans.flatMap((plan) => [plan.simulated_ns, plan.real_ns]).filter((ns) => ns > 0);
   if (all.length === 0) return element('p', {class: 'quiet'}, 'no plans');

@@ -90,7 +90,7 @@ export class View {
     this.show(0, this.end);
   }
 
-  // Brings a span into sight, with some room around it.
+  // Scrolls to a span, with some room around it.
   reveal(start, finish) {
     const [from, to] = this.shown();
     if (start >= from && finish <= to && (finish - start) * this.plotWidth() > 4 * (to - from)) return;

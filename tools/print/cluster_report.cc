@@ -1,0 +1,145 @@
+#include "tools/print/cluster_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/table.h"
+#include "tutti/base/json_writer.h"
+#include "tutti/base/statistics.h"
+
+namespace tutti {
+namespace {
+
+std::string plus_minus(const Summary& summary, int digits) {
+  if (summary.count < 2) return fmt::format("{:.{}f}", summary.mean, digits);
+  return fmt::format("{:.{}f} ± {:.{}f}", summary.mean, digits, summary.half_interval, digits);
+}
+
+// Of one simulated run.
+struct SlowdownFigures {
+  Summary summary;
+  double p95 = 0;
+};
+
+SlowdownFigures slowdown_figures(const JobsRun& run) {
+  std::vector<double> slowdowns = run.slowdowns;
+  std::sort(slowdowns.begin(), slowdowns.end());
+  return {summary_of(run.slowdowns),
+          slowdowns[((slowdowns.size() - 1) * 95 + 99) / 100]};  // rounded up
+}
+
+}  // namespace
+
+std::string simulated_jobs_to_json(const Cluster& cluster, uint64_t seed,
+                                   const std::vector<NamedRun>& runs) {
+  JsonWriter json(2);
+  json.open_object().field("schema_version", 1).field("machine", cluster.machine().name());
+  json.field("jobs", runs.empty() ? 0 : std::ssize(runs[0].second.jobs));
+  json.field("seed", std::to_string(seed)).key("results").open_list();
+  for (const auto& [dispatcher, run] : runs) {
+    const JobsRun figures = figures_of(run, 0);
+    const auto [summary, p95] = slowdown_figures(figures);
+    json.open_object().field("policy", dispatcher);
+    json.field("mean_completion_ns", figures.mean_completion_ns);
+    json.field("mean_slowdown", summary.mean).field("median_slowdown", summary.median);
+    json.field("slowdown_p95", p95).field("makespan_ns", figures.makespan_ns);
+    json.field("decisions", figures.decisions).close_object();
+  }
+  json.close_list().close_object();
+  return json.text();
+}
+
+std::string simulated_jobs_to_table(const std::vector<NamedRun>& runs) {
+  Table table({"policy", "mean completion", "mean slow-down", "median", "95 %", "all done after",
+               "decisions"});
+  for (const auto& [dispatcher, run] : runs) {
+    const JobsRun figures = figures_of(run, 0);
+    const auto [summary, p95] = slowdown_figures(figures);
+    table.add({dispatcher, to_text(nanoseconds_of(figures.mean_completion_ns)),
+               fmt::format("{:.2f}", summary.mean), fmt::format("{:.2f}", summary.median),
+               fmt::format("{:.2f}", p95), to_text(run.makespan),
+               fmt::format("{}", figures.decisions)});
+  }
+  return table.text();
+}
+
+std::string real_jobs_to_json(const Cluster& cluster, const CompareJobsOptions& options,
+                              const JobsComparison& result, std::optional<int64_t> observations) {
+  JsonWriter json(3);
+  json.open_object().field("schema_version", 1).field("machine", cluster.machine().name());
+  json.field("runtime", "local").field("seed", fmt::format("{}", options.turns.seed));
+  json.field("unknown_load", options.unknown_load.share);
+  json.field("counter_reads", result.counter_reads);
+  if (observations) json.field("observations", *observations);
+  json.key("results").open_list();
+  for (const JobsRow& row : result.rows) {
+    const std::vector<double> slowdowns = row.slowdowns();
+    const Summary slowdown = summary_of(row.figures(&JobsRun::mean_slowdown));
+    const Summary completion = summary_of(row.figures(&JobsRun::mean_completion_ns));
+    const Summary ratio = summary_of(row.ratios_to(result.rows[0]));
+    json.open_object().field("policy", row.dispatcher);
+    json.field("repeats", static_cast<int64_t>(row.runs.size()));
+    json.field("mean_completion_ns", completion.mean);
+    json.field("mean_completion_half_interval_ns", completion.half_interval);
+    json.field("mean_slowdown", slowdown.mean);
+    json.field("mean_slowdown_half_interval", slowdown.half_interval);
+    json.field("median_slowdown", sample_quantile(slowdowns, 0.5));
+    json.field("slowdown_p95", sample_quantile(slowdowns, 0.95));
+    json.field("over_first", ratio.mean).field("over_first_half_interval", ratio.half_interval);
+    json.field("makespan_ns", summary_of(row.figures(&JobsRun::makespan_ns)).mean);
+    json.field("decision_median_ns", sample_quantile(row.decision_ns, 0.5));
+    json.field("decision_p99_ns", sample_quantile(row.decision_ns, 0.99));
+    if (row.verified) {
+      json.key("verified").open_object().field("good", row.verified->good);
+      json.field("values", row.verified->values).field("worst", row.verified->worst);
+      json.close_object();
+    }
+    json.key("runs").open_list();
+    for (const JobsRun& run : row.runs) {
+      json.open_object().field("turn", run.turn).field("mean_slowdown", run.mean_slowdown);
+      json.field("mean_completion_ns", run.mean_completion_ns);
+      json.field("makespan_ns", run.makespan_ns).field("decisions", run.decisions);
+      json.key("completions_ns").open_list();
+      for (const int64_t time : run.completions_ns) json.value(time);
+      json.close_list().key("slowdowns").open_list();
+      for (const double value : run.slowdowns) json.value(value);
+      json.close_list().close_object();
+    }
+    json.close_list().close_object();
+  }
+  json.close_list().close_object();
+  return json.text();
+}
+
+std::string real_jobs_to_table(const Cluster& cluster, const JobsComparison& result) {
+  std::string text = fmt::format(
+      "machine {}, run for real on this host; intervals of 95 % over {} turns with arrivals of "
+      "their own\n",
+      cluster.machine().name(), result.rows[0].runs.size());
+  Table table({"policy", "mean completion", "mean slow-down", "median", "95 %",
+               "over " + result.rows[0].dispatcher, "decision", "99 %"});
+  for (const JobsRow& row : result.rows) {
+    const std::vector<double> slowdowns = row.slowdowns();
+    table.add({row.dispatcher,
+               to_text(nanoseconds_of(summary_of(row.figures(&JobsRun::mean_completion_ns)).mean)),
+               plus_minus(summary_of(row.figures(&JobsRun::mean_slowdown)), 2),
+               fmt::format("{:.2f}", sample_quantile(slowdowns, 0.5)),
+               fmt::format("{:.2f}", sample_quantile(slowdowns, 0.95)),
+               plus_minus(summary_of(row.ratios_to(result.rows[0])), 3),
+               to_text(nanoseconds_of(sample_quantile(row.decision_ns, 0.5))),
+               to_text(nanoseconds_of(sample_quantile(row.decision_ns, 0.99)))});
+  }
+  text += table.text();
+  for (const JobsRow& row : result.rows) {
+    if (!row.verified) continue;
+    text += fmt::format(
+        "{}: {} values of its first run {} the reference (worst {:.2g} of {:.2g}, "
+        "{})\n",
+        row.dispatcher, row.verified->values, row.verified->good ? "equal" : "DIFFER from",
+        row.verified->worst, row.verified->allowed, row.verified->worst_value);
+  }
+  return text;
+}
+
+}  // namespace tutti

@@ -1,0 +1,46 @@
+// How the commands that ask a server find it: tutti submit, status, cancel, drain.
+
+#ifndef TUTTI_TOOLS_SERVER_SERVER_OPTIONS_H_
+#define TUTTI_TOOLS_SERVER_SERVER_OPTIONS_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tutti/base/document.h"
+#include "tutti/base/result.h"
+#include "tutti/serve/http/client.h"
+
+namespace tutti {
+
+inline constexpr const char* kDefaultListen = "127.0.0.1:7171";
+
+struct ServerOptions {
+  std::string server;
+  std::string token_file;
+  std::string ca;
+  bool json = false;
+
+  void add_to(CLI::App& command);
+  Result<HttpClient> connect() const;
+};
+
+// The body of a good answer. Fails with the server's own sentence: (invalid_input) if the request
+// was wrong, (failed) if the server cannot do it now.
+Result<std::string> good_answer(const Result<HttpReply>& reply);
+Result<Document> read_answer(const std::string& body);
+
+// What people want to know of a job, in one line.
+std::string job_line(const Document& job);
+
+// Asks until the job is over, or for ever.
+Result<std::string> wait_for_job(HttpClient& client, const std::string& id);
+
+// 0 for a job that is done, 1 for one that failed or was cancelled.
+int exit_code_of(const Document& job);
+
+// The text of an entry, or the number as text; empty if there is none.
+std::string entry_text(const Document& object, std::string_view key);
+
+}  // namespace tutti
+
+#endif  // TUTTI_TOOLS_SERVER_SERVER_OPTIONS_H_
