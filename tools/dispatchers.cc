@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tutti/base/source.h"
-#include "tutti/policy/online/quick_enough.h"
+#include "tutti/policy/online/fallback.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/own_counters.h"
 #include "tutti/runtime/cluster/options.h"
@@ -29,7 +29,7 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
   if (!file) return file.error();
   auto model = SymphonyModel::load(*file, path, cluster, counters);
   if (!model) return model.error();
-  if ((*model)->network().shape().knowledge == Insight::truth) {
+  if ((*model)->network().shape().knowledge == InformationLevel::truth) {
     return invalid_input(path +
                          ": the model is told the truth, which only its training knows; train one "
                          "that is told what counters say");
@@ -43,9 +43,11 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
   return NamedDispatcher{
       name,
       [model = *model, quick, batch = options.decisions_per_look]() -> std::unique_ptr<Dispatcher> {
-        auto symphony = std::make_unique<SymphonyDispatcher>(model, MindOptions{.batch = batch});
+        auto symphony =
+            std::make_unique<SymphonyDispatcher>(model, SymphonyOptions{.batch = batch});
         if (quick == nullptr) return symphony;
-        return std::make_unique<QuickEnough>(std::move(symphony), quick->make(quick->tuned()));
+        return std::make_unique<FallbackDispatcher>(std::move(symphony),
+                                                    quick->make(quick->tuned()));
       }};
 }
 

@@ -21,7 +21,7 @@ struct NamedDispatcher {
 
 struct DeciderOptions {
   int decisions_per_look = 1;
-  // Who goes on where decisions take too long (tutti/policy/online/quick_enough.h); empty: nobody.
+  // Who goes on where decisions take too long (tutti/policy/online/fallback.h); empty: nobody.
   std::string quick{};
 };
 

@@ -30,10 +30,8 @@ class Run {
     for (size_t i = 0; i < order.size(); ++i) {
       run.plan_.priority[order[i].index] = static_cast<int64_t>(i);
     }
-    run.plan_.provenance = {.policy = "calibrate",
-                            .graph_fingerprint = experiment.graph.fingerprint(),
-                            .machine_fingerprint = machine.fingerprint(),
-                            .costs_fingerprint = run.costs_->fingerprint()};
+    run.plan_.provenance = {.policy = "calibrate"};
+    note_origin(*run.problem_, 0, run.plan_.provenance);
     return run;
   }
 

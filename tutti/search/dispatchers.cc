@@ -2,24 +2,24 @@
 
 #include <algorithm>
 
-#include "tutti/policy/heuristic/heft.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/online/planned.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
 namespace {
 
-// Of more ops than that, jobs get fewer evaluations: who decides is waited for.
+// Jobs of more ops than that get fewer evaluations: the run blocks while the policy plans.
 constexpr int64_t kWholeBudget = 1000;
 
-// A job has the machine to itself when it is planned, and no constraints: HEFT finds a plan even
-// where a simulated run would not fit into the machine's memories, which `auto` refuses.
+// A job is planned as if alone on the machine, without constraints. HEFT finds a plan even if a
+// simulated run would not fit into the machine's memories, which `auto` refuses.
 Plan plan_job_by_auto(const Problem& problem, int64_t evaluations) {
   AutoSettings settings;
   settings.budget.evaluations = std::max<int64_t>(
       evaluations * kWholeBudget / std::max<int64_t>(problem.graph.size(), kWholeBudget), 1);
   Result<AutoResult> found = plan_auto(problem, settings);
-  return found ? std::move(found->plan) : Heft().plan(problem, {}, 0).value();
+  return found ? std::move(found->plan) : plan_heft(problem, {}, 0).value();
 }
 
 DispatcherEntry planned_auto() {

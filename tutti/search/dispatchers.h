@@ -1,5 +1,5 @@
 // Every dispatcher by name: those of the registry (tutti/policy/online/registry.h), and
-// planned_auto, which plans with a simulator at hand.
+// planned_auto, which plans with a simulator.
 
 #ifndef TUTTI_SEARCH_DISPATCHERS_H_
 #define TUTTI_SEARCH_DISPATCHERS_H_
