@@ -15,9 +15,9 @@
 #include "tutti/plan/bound.h"
 #include "tutti/plan/check.h"
 #include "tutti/search/auto.h"
+#include "tutti/search/exact.h"
 #include "tutti/search/exact/all_schedules.h"
 #include "tutti/search/exact/brute_force_testing.h"
-#include "tutti/search/exact/exact.h"
 #include "tutti/search/exact/work_conserving.h"
 
 namespace tutti {
@@ -72,7 +72,7 @@ class Truth {
     expect(exact.makespan == truth, fmt::format("{}: {} ns where brute force has {} ns", what,
                                                 exact.makespan.count(), truth.count()));
     const Result<Duration> run =
-        Judge(problem, SimModel::physical).makespan(exact.plan, /*seed=*/0);
+        ScenarioSimulator(problem, SimModel::physical).makespan(exact.plan, /*seed=*/0);
     expect(run && *run == exact.makespan, fmt::format("{}: the simulator disagrees", what));
     const std::vector<std::string> faults = check_plan(problem, exact.plan, 1);
     expect(faults.empty(), faults.empty() ? "" : fmt::format("{}: {}", what, faults[0]));

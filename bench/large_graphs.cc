@@ -97,7 +97,7 @@ void compare(int32_t most_ops, uint64_t seed) {
           must(Problem::make(Shared<Graph>::borrowed(graph), must(make_preset(preset))));
       PhysicalSimulator simulator(problem);
       const Outcome ops = outcome(simulator, [&] { return plan_op_by_op(model, problem); });
-      const Outcome clusters = outcome(simulator, [&] { return plan_by_clusters(model, problem); });
+      const Outcome clusters = outcome(simulator, [&] { return plan_by_groups(model, problem); });
       const Outcome eft = outcome(simulator, [&] { return contention_eft(problem, {.seed = 1}); });
       clusters_over_ops.add(clusters.makespan_ms / ops.makespan_ms);
       eft_over_ops.add(eft.makespan_ms / ops.makespan_ms);

@@ -1,7 +1,5 @@
 #include "studies/studies.h"
 
-#include <memory>
-
 #include "studies/doppler/nets.h"
 #include "studies/doppler/released/critical_path_released.h"
 #include "studies/doppler/released/model.h"
@@ -17,7 +15,7 @@ void add_studies() {
               .source = "Yao et al. 2025 (Doppler), as released",
               .seeded = true,
               .for_comparison = true,
-              .make_planner = [] { return std::make_unique<CriticalPathReleased>(); }});
+              .plan = plan_critical_path_released});
 }
 
 }  // namespace tutti

@@ -8,7 +8,7 @@
 #include "tutti/belief/constants_file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/general.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/runtime/cluster/options.h"
 
 namespace tutti {
@@ -180,7 +180,7 @@ TEST_F(Commands, DopplerDecidesByTheNetworkThatIsNamed) {
                 .exit_code,
             0);
   const std::string fresh =
-      write("fresh.safetensors", tensors_to_bytes(ResidualNetwork::fresh({.width = 16}, 3)));
+      write("fresh.safetensors", tensors_to_bytes(ResidualNet::fresh({.width = 16}, 3)));
   const std::string general = write("general.safetensors", std::string(general_model_bytes()));
   const auto planned = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"plan",     graph,     "-m", "p100-4",
@@ -213,7 +213,7 @@ TEST_F(Commands, DopplerDecidesByTheNetworkThatIsNamed) {
 
 TEST_F(Commands, ANetworkThatIsNoneIsRefusedByName) {
   const std::string graph = write("graph.json", kGraph);
-  const std::string good = tensors_to_bytes(ResidualNetwork::fresh({.width = 16}, 3));
+  const std::string good = tensors_to_bytes(ResidualNet::fresh({.width = 16}, 3));
   std::string other = good;
   other.replace(other.find("residual"), 8, "unheardo");
   const std::pair<const char*, std::string> wrong[] = {
@@ -245,7 +245,7 @@ TEST_F(Commands, ANetworkThatIsNoneIsRefusedByName) {
 TEST_F(Commands, ANetworkIsRefusedWhereNobodyAsksIt) {
   const std::string graph = write("graph.json", kGraph);
   const std::string file =
-      write("model.safetensors", tensors_to_bytes(ResidualNetwork::fresh({.width = 16}, 3)));
+      write("model.safetensors", tensors_to_bytes(ResidualNet::fresh({.width = 16}, 3)));
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"plan", graph, "--policy", "heft"},
         {"compare", graph, "--policies", "heft,cpop"},

@@ -6,8 +6,8 @@
 #include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/job_study.h"
+#include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/paragon.h"
-#include "tutti/policy/online/quick_enough.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/real_cluster.h"
 #include "tutti/runtime/cluster/arrivals.h"
@@ -62,7 +62,7 @@ std::unique_ptr<Dispatcher> usual(const char* name) {
 
 // Decisions of 1 us beside ops of milliseconds are left to who makes them; those of 10 ms are not,
 // and the work gets done all the same.
-TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
+TEST(FallbackDispatcher, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
   for (const Duration taken : {Duration(1'000), Duration(10'000'000)}) {
     Cluster cluster = job_study_cluster();
     const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
@@ -70,8 +70,8 @@ TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
     ClusterSim sim(cluster, {});
     Duration now{0};
     // Asked before and after each decision.
-    QuickEnough dispatcher(usual("fifo"), usual("graphene"),
-                           {.clock = [&] { return now += taken; }});
+    FallbackDispatcher dispatcher(usual("fifo"), usual("graphene"),
+                                  {.clock = [&] { return now += taken; }});
     const auto run = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
                                  dispatcher, 1, 100'000);
     ASSERT_TRUE(run) << run.error().message;
@@ -82,15 +82,16 @@ TEST(QuickEnough, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
 }
 
 // As a server's rounds are: too few decisions in each to judge by, and many of them.
-TEST(QuickEnough, JudgesShortRunsTogetherAndTriesAgainLater) {
+TEST(FallbackDispatcher, JudgesShortRunsTogetherAndTriesAgainLater) {
   Cluster cluster = job_study_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 1, 2));
   ASSERT_TRUE(jobs);
   ClusterSim sim(cluster, {});
   Duration now{0};
-  QuickEnough dispatcher(
-      usual("fifo"), usual("graphene"),
-      {.looked_at = 400, .runs_without = 3, .clock = [&] { return now += Duration(10'000'000); }});
+  FallbackDispatcher dispatcher(usual("fifo"), usual("graphene"),
+                                {.checked_after = 400, .runs_without_slow = 3, .clock = [&] {
+                                   return now += Duration(10'000'000);
+                                 }});
   const auto run = [&] {
     const auto ran = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),
                                  dispatcher, 1, 100'000);

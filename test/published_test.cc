@@ -16,7 +16,7 @@
 #include "tutti/graph/import/import.h"
 #include "tutti/plan/bound.h"
 #include "tutti/plan/check.h"
-#include "tutti/policy/heuristic/peft.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tutti/policy/registry.h"
-#include "tutti/search/judge.h"
+#include "tutti/search/evaluate/scenario_simulator.h"
 
 namespace tutti {
 
@@ -15,7 +15,7 @@ std::optional<Duration> single_device_makespan(const Problem& problem, SimModel 
   const Result<const PolicyEntry*> entry = find_policy("single_device");
   const Result<Plan> plan = make_plan(**entry, problem, {}, 0);
   if (!plan) return std::nullopt;
-  Judge judge(problem, model, order);
+  ScenarioSimulator judge(problem, model, order);
   if (!judge.depends_on_seed()) runs = 1;
   Duration total{0};
   for (int run = 0; run < runs; ++run) {

@@ -18,7 +18,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/base/parallel.h"
 #include "tutti/kernels/inputs.h"
-#include "tutti/search/judge.h"
+#include "tutti/search/evaluate/scenario_simulator.h"
 #include "tutti/search/planners.h"
 
 namespace tutti {
@@ -72,7 +72,7 @@ double bytes_moved(const Problem& problem, const Plan& plan) {
 }
 
 Run run_once(const PolicyEntry& entry, const Problem& problem, const Budget& budget, int runs,
-             Judge& judge, uint64_t seed) {
+             ScenarioSimulator& judge, uint64_t seed) {
   Run run;
   const auto begin = std::chrono::steady_clock::now();
   const Result<Plan> plan = make_plan(entry, problem, budget, seed);
@@ -145,12 +145,12 @@ std::vector<Row> compare(const CompareArguments& arguments, const Problem& probl
     if (shows_progress()) {
       fmt::print(stderr, "\r\033[K{} of {}: {} ...", rows.size() + 1, entries.size(), entry.name);
     }
-    Judge probe(problem, arguments.model.sim_model(), arguments.model.ready_order());
+    ScenarioSimulator probe(problem, arguments.model.sim_model(), arguments.model.ready_order());
     // Where nothing depends on the seed one run stands for all.
     const bool once = !entry.seeded && !probe.depends_on_seed();
     const int distinct = once ? 1 : arguments.seeds;
     std::vector<Run> runs(static_cast<size_t>(distinct));
-    std::vector<std::optional<Judge>> judges(static_cast<size_t>(threads));
+    std::vector<std::optional<ScenarioSimulator>> judges(static_cast<size_t>(threads));
     parallel_for(distinct, threads, [&](int index, int thread) {
       auto& judge = judges[static_cast<size_t>(thread)];
       if (!judge) {

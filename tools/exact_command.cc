@@ -12,7 +12,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/plan/file.h"
-#include "tutti/search/exact/exact.h"
+#include "tutti/search/exact.h"
 
 namespace tutti {
 namespace {
@@ -71,10 +71,8 @@ void print_text(const ExactAnswer& answer) {
 
 Result<void> write_plan(const ExactArguments& arguments, const Problem& problem, Plan plan) {
   if (arguments.output.empty()) return {};
-  plan.provenance = {.policy = "exact",
-                     .graph_fingerprint = problem.graph.fingerprint(),
-                     .machine_fingerprint = problem.machine.fingerprint(),
-                     .costs_fingerprint = problem.costs.fingerprint()};
+  plan.provenance = {.policy = "exact"};
+  note_origin(problem, 0, plan.provenance);
   return write_file(arguments.output, plan_to_json(plan, problem));
 }
 

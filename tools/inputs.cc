@@ -296,6 +296,7 @@ int report(const Error& error) {
       return 2;
     case Error::Kind::infeasible:
       return 3;
+    case Error::Kind::out_of_time:
     case Error::Kind::failed:
       return 1;
   }

@@ -16,7 +16,6 @@
 #include "tutti/calibrate/validate.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/file.h"
-#include "tutti/search/judging.h"
 #include "tutti/search/planners.h"
 #include "tutti/search/state_file.h"
 
@@ -65,28 +64,6 @@ Result<void> keep_state(const std::string& path, const Problem& problem, AutoSet
   return {};
 }
 
-// What a plan takes in scenarios that its search has not seen, as many as there is time for; one in
-// any case. Planners that do not search have seen none: there it is the run that `tutti simulate`
-// shows for the same seed.
-Result<void> judge(const Problem& problem, const AutoSettings& settings, bool searched,
-                   const Budget& left, AutoResult& result) {
-  Judge judge(problem, settings.model.model, settings.model.order);
-  const bool fresh = searched && judge.depends_on_seed();
-  const uint64_t first = fresh ? fresh_seed(settings.seed) : settings.seed;
-  const Progress progress(left);
-  Duration sum{0};
-  result.judged_on = 0;
-  do {
-    const Result<Duration> makespan =
-        judge.makespan(result.plan, first + static_cast<uint64_t>(result.judged_on));
-    if (!makespan) return makespan.error();
-    sum += *makespan;
-    ++result.judged_on;
-  } while (fresh && result.judged_on < kJudgingScenarios && !progress.until(1).now());
-  result.makespan = sum / result.judged_on;
-  return {};
-}
-
 Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
                         Duration lower_bound, const CommandClock& clock) {
   Result<AutoSettings> made = arguments.search.settings(arguments.model, arguments.common);
@@ -121,18 +98,8 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
     return invalid_input(fmt::format("{} is for auto, and {} does not look at it; leave it out",
                                      flag, arguments.policy));
   }
-  Result<Plan> plan =
-      make_plan(*entry, problem, clock.rest_of(settings.budget), arguments.common.seed);
-  if (!plan && settings.budget.stop.raised()) return failed("interrupted before there was a plan");
-  if (!plan) return plan.error();
-  AutoResult result;
-  result.plan = std::move(*plan);
-  const bool searched = entry->spends == Spends::simulations;
-  const Result<void> judged =
-      judge(problem, settings, searched, clock.rest_of(settings.budget), result);
-  if (!judged) return judged.error();
-  result.tried.push_back({.policy = entry->name, .makespan = result.makespan});
-  return result;
+  settings.budget = clock.rest_of(settings.budget);
+  return plan_and_evaluate(*entry, problem, settings);
 }
 
 void print_json(const Problem& problem, const AutoResult& result, const Bounds& bounds,

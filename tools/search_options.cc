@@ -147,7 +147,7 @@ Result<AutoSettings> SearchOptions::settings(const ModelOptions& model,
   if (!network.empty()) {
     Result<std::shared_ptr<const DopplerModel>> loaded = load_network(network);
     if (!loaded) return loaded.error();
-    settings.network = std::move(*loaded);
+    settings.trained_model = std::move(*loaded);
   }
   settings.model = {.model = model.sim_model(),
                     .order = model.ready_order(),

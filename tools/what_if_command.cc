@@ -109,7 +109,7 @@ Result<Outcome> ask(const AutoSettings& settings, const LoadedProblem& loaded,
   Result<Answer> then = plan_on(settings, changed, clock, 1, std::move(start));
   if (!then) return then.error();
   Outcome outcome{std::move(*now), std::move(*then)};
-  Judge judge(*loaded.problem, settings.model.model, settings.model.order);
+  ScenarioSimulator judge(*loaded.problem, settings.model.model, settings.model.order);
   if (judge.depends_on_seed() || !has_devices_of(loaded.problem->machine, changed.problem->machine))
     return outcome;
   const std::optional<Plan> back =

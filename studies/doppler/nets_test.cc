@@ -8,9 +8,9 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/planner.h"
-#include "tutti/policy/doppler/residual_network.h"
-#include "tutti/search/guide.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/search/planners.h"
+#include "tutti/search/walk/guide.h"
 
 namespace tutti {
 namespace {
@@ -46,9 +46,10 @@ TEST(StudyNets, GuideEverySearch) {
   }
   for (const TensorFile& file : files) {
     AutoSettings settings;
-    settings.network = std::make_shared<const DopplerModel>(must(DopplerModel::load(file, "m")));
-    const Plan plan = must(plan_greedily(*settings.network, *world.problem));
-    Guide guide(*world.problem, *settings.network);
+    settings.trained_model =
+        std::make_shared<const DopplerModel>(must(DopplerModel::load(file, "m")));
+    const Plan plan = must(plan_greedily(*settings.trained_model, *world.problem));
+    Guide guide(*world.problem, *settings.trained_model);
     ASSERT_TRUE(guide.look_at(plan, {}));
     Rng rng(1);
     for (int i = 0; i < 50; ++i) {
@@ -73,7 +74,7 @@ TEST(StudyNets, HaveFeaturesOfTheirOwnOnly) {
   const auto features_by = [&](const TensorFile& file) {
     return must(DopplerModel::load(file, "m")).features(*world.problem);
   };
-  const auto residual = features_by(ResidualNetwork::fresh({}, 1));
+  const auto residual = features_by(ResidualNet::fresh({}, 1));
   const auto published = features_by(PublishedNetwork::fresh({.width = 16, .steps = 2}, 1));
   const auto placeto = features_by(PlacetoNetwork::fresh({}, 1));
   EXPECT_EQ(dynamic_cast<const PublishedNetFeatures*>(residual.get()), nullptr);

@@ -4,7 +4,7 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "tutti/base/tensor_file.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti::fuzz {
 
@@ -20,7 +20,7 @@ bool fuzz_model(const uint8_t* data, size_t size) {
   const Result<TensorFile> again = read_tensors(written);
   TUTTI_CHECK(again.has_value() && again->tensors == file->tensors &&
               again->metadata == file->metadata);
-  const auto residual = ResidualNetwork::load(*file, "input");
+  const auto residual = ResidualNet::load(*file, "input");
   const auto published = PublishedNetwork::load(*file, "input");
   if (!residual) expect_refusal(residual.error());
   const auto placeto = PlacetoNetwork::load(*file, "input");

@@ -59,7 +59,7 @@ struct SymphonyArguments {
 // What the flags say goes before what the configuration says.
 void apply_flags(const SymphonyArguments& arguments, SymphonyConfiguration& made) {
   SymphonyShape& shape = made.shape;
-  shape.knowledge = *parse_knowledge(arguments.knowledge);  // CLI11 has checked it
+  shape.knowledge = *parse_information_level(arguments.knowledge);  // CLI11 has checked it
   override(arguments.belief_samples, shape.samples);
   shape.topology = !arguments.no_topology;
   shape.memory = !arguments.no_memory;

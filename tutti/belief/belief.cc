@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// What is known about a share that nobody counts: it may be anything, but most are idle mostly.
+// The prior of a share without a counter: it may be anything, but most resources are mostly idle.
 constexpr CounterBelief kUnknown{.center = 0.25, .scale = 0.25};
 
 CounterBelief in_units(CounterBelief belief, double unit) {
@@ -17,12 +17,12 @@ CounterBelief in_units(CounterBelief belief, double unit) {
   return belief;
 }
 
-CounterBelief root_value(const Told& told, std::span<const CounterReading> readings) {
+CounterBelief root_value(const InputVariable& told, std::span<const CounterReading> readings) {
   if (told.counter < 0 || readings[told.counter].count == 0) return kUnknown;
   return in_units(belief_of(readings[told.counter]), told.unit);
 }
 
-CounterBelief launched_value(const Told& told, std::span<const Launched> launched) {
+CounterBelief launched_value(const InputVariable& told, std::span<const Launched> launched) {
   CounterBelief sum;
   for (const Launched& item : launched) {
     if (item.resource != told.resource) continue;
@@ -33,9 +33,9 @@ CounterBelief launched_value(const Told& told, std::span<const Launched> launche
   return sum;
 }
 
-std::vector<VariableId> variables_of(const std::vector<Told>& list) {
+std::vector<VariableId> variables_of(const std::vector<InputVariable>& list) {
   std::vector<VariableId> ids;
-  for (const Told& told : list) ids.push_back(told.variable);
+  for (const InputVariable& told : list) ids.push_back(told.variable);
   return ids;
 }
 
@@ -49,13 +49,13 @@ Belief::Belief(const Machine& machine, std::span<const Counter> counters)
 Given Belief::given(std::span<const double> constants, const Observation& observation) const {
   TUTTI_CHECK(observation.readings.size() == counter_count_);
   Given known{.constants = {constants.begin(), constants.end()}};
-  for (const Told& told : built_.measured)
+  for (const InputVariable& told : built_.measured)
     known.roots.push_back({told.variable, root_value(told, observation.readings)});
-  for (const Told& told : built_.launched)
+  for (const InputVariable& told : built_.launched)
     known.roots.push_back({told.variable, launched_value(told, observation.launched)});
   std::sort(known.roots.begin(), known.roots.end(),
             [](const Root& a, const Root& b) { return a.variable < b.variable; });
-  for (const Told& told : built_.observed) {
+  for (const InputVariable& told : built_.observed) {
     const CounterReading& reading = observation.readings[told.counter];
     if (reading.count == 0) continue;  // then it is a leaf like any other
     const CounterBelief seen = belief_of(reading);

@@ -1,7 +1,7 @@
 // A Belief turns readings of counters, and the demand of ops launched since, into what is known
 // about every shared resource of a machine: mean, spread and samples of its utilisation. It also
-// goes backwards: from the slopes of a loss by those means and spreads to its slopes by the
-// constants of the network, so that a policy's training can improve the belief it looks at.
+// has a backward pass: from the slopes of a loss by those means and spreads to its slopes by the
+// constants of the network, so that training a policy also improves its belief.
 //
 //   const Belief belief(machine, sampler.counters());
 //   std::vector<double> constants = belief.network().start();
@@ -26,10 +26,10 @@ namespace tutti {
 
 struct Observation {
   std::vector<CounterReading> readings;  // one for each of the belief's counters
-  std::vector<Launched> launched{};      // resources that do not stand here: nothing was launched
+  std::vector<Launched> launched{};      // nothing was launched on other resources
 };
 
-// What was inferred, with all that the way back needs.
+// What was inferred, with all that the backward pass needs.
 struct Inferred {
   std::vector<double> mean;    // one for each of the belief's resources
   std::vector<double> spread;  // standard deviations
@@ -61,11 +61,10 @@ class Belief {
                                GradientKind kind = GradientKind::sampling, int threads = 1) const;
 
   // Slopes of the logarithm of how likely the observed waiting is, along the paths of the samples.
-  // All 0 where nothing below the roots was observed.
+  // All 0 if nothing below the roots was observed.
   std::vector<double> evidence_slopes(const Inferred& inferred, int threads = 1) const;
 
-  // What infer samples from, and which variables can move which: for other ways to infer, as
-  // run_chains.
+  // What infer samples from, and which variables can change which: for other methods of inference.
   Given given(std::span<const double> constants, const Observation& observation) const;
   const Reach& reach() const { return reach_; }
 

@@ -35,7 +35,7 @@ Result<std::vector<double>> load_constants(const Network& network, const TensorF
   if (names->second != names_of(network)) {
     return invalid_input(fmt::format(
         "{}: the constants of this belief belong to another machine or to other counters; learn "
-        "them anew",
+        "them again",
         name_of_file));
   }
   const auto tensor =

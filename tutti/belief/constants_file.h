@@ -1,6 +1,6 @@
-// The learnt constants of a belief as tensors of a file (docs/formats/model.md), alone or beside
-// the networks of a policy: `belief.constants` holds the raw values, the metadata `belief.names`
-// the constants' names in the same order.
+// The learned constants of a belief as tensors of a file (docs/formats/model.md), alone or together
+// with the weights of a policy: `belief.constants` holds the raw values, the metadata
+// `belief.names` the names of the constants in the same order.
 
 #ifndef TUTTI_BELIEF_CONSTANTS_FILE_H_
 #define TUTTI_BELIEF_CONSTANTS_FILE_H_

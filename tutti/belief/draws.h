@@ -11,11 +11,11 @@ namespace tutti {
 // less than one part in 10^8.
 void draw_normals(Rng& rng, int count, double* out);
 
-// Student's t cut to its central 95 %. By a table where readings are few, as they are; freedom is
-// at least 1.
+// Student's t cut to its central 95 %. Uses a table if there are few degrees of freedom, as is
+// usual. Requires freedom >= 1.
 void draw_central_t(Rng& rng, int freedom, int count, double* out);
 
-// |t| is at most this there.
+// The largest |t| that draw_central_t draws.
 double central_bound(int freedom);
 
 }  // namespace tutti

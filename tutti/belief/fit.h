@@ -31,8 +31,8 @@ struct FitOptions {
   SampleOptions sampling{};
 };
 
-// Makes the observed waiting as likely as it can be, beginning at `constants` (raw). Needs no truth
-// from outside: where transfers waited more or less than a capacity explains, the capacity moves.
+// Maximises the likelihood of the observed waiting, starting from `constants` (raw). Needs no
+// ground truth: if transfers waited more or less than a capacity explains, the capacity changes.
 std::vector<double> fit_constants(const Belief& belief, std::vector<double> constants,
                                   std::span<const Observation> observations,
                                   const FitOptions& options = {});

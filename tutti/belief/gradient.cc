@@ -79,7 +79,7 @@ class LocalSlopes {
   std::vector<double> slopes_;
 };
 
-// For each set of the reach: what the loss says about each sample, as far as that set can move it.
+// For each set of the reach: the part of the loss of each sample that the set can change.
 std::vector<Column> losses_by_set(const Samples& samples, const Reach& reach, int block,
                                   const std::vector<Centered>& items) {
   const int count = samples.block_size(block);
@@ -99,9 +99,34 @@ double variance_of(const Evidence* seen) {
   return seen != nullptr ? seen->variance : 0;
 }
 
-// One block of the walk back: what the loss says about each variable's samples, children first.
-// `by_log_weight` has a column for each observed variable.
-void walk_back(const Network& network, const Samples& samples, int block,
+// The sum over all samples and laws of a weight times the law's score. weights_of(block) gives a
+// function from variables to their columns of weights; null: the law is left out.
+template <class WeightsOf>
+std::vector<double> score_gradient(const Network& network, const Given& given,
+                                   const Samples& samples, int threads,
+                                   const WeightsOf& weights_of) {
+  const std::vector<double> natural = network.natural(given.constants);
+  const auto evidence = evidence_by_variable(network, given);
+  return sum_over_blocks(network, natural, samples.blocks(), threads,
+                         [&](int block, std::vector<double>& gradient) {
+                           const auto weights = weights_of(block);
+                           for (const VariableId id : network.variables()) {
+                             const Variable& variable = network.variable(id);
+                             const double* column = weights(id);
+                             if (variable.constants.empty() || column == nullptr) continue;
+                             const FamilyView view(network, id, samples, block, natural,
+                                                   variance_of(evidence[id.index]));
+                             LocalSlopes local(variable);
+                             variable.law->add_score(view.family(), samples.column(id, block),
+                                                     column, nullptr, local.data());
+                             local.add_to(gradient);
+                           }
+                         });
+}
+
+// One block of the backward pass: slopes of the loss by each sample of each variable, children
+// first. `by_log_weight` has a column for each observed variable.
+void pass_back(const Network& network, const Samples& samples, int block,
                const std::vector<double>& natural, const std::vector<const Evidence*>& evidence,
                const std::vector<const double*>& by_log_weight, std::vector<Column>& slopes,
                std::vector<double>& gradient) {
@@ -133,23 +158,12 @@ void walk_back(const Network& network, const Samples& samples, int block,
 std::vector<double> sampling_gradient(const Network& network, const Given& given,
                                       const Samples& samples, const Reach& reach,
                                       std::span<const Sensitivity> sensitivities, int threads) {
-  const std::vector<double> natural = network.natural(given.constants);
-  const auto evidence = evidence_by_variable(network, given);
   const std::vector<Centered> items = centered(samples, sensitivities);
-  return sum_over_blocks(
-      network, natural, samples.blocks(), threads, [&](int block, std::vector<double>& gradient) {
-        const auto losses = losses_by_set(samples, reach, block, items);
-        for (const VariableId id : network.variables()) {
-          const Variable& variable = network.variable(id);
-          if (variable.constants.empty()) continue;
-          const FamilyView view(network, id, samples, block, natural,
-                                variance_of(evidence[id.index]));
-          LocalSlopes local(variable);
-          variable.law->add_score(view.family(), samples.column(id, block),
-                                  losses[reach.set_of(id)].data(), nullptr, local.data());
-          local.add_to(gradient);
-        }
-      });
+  return score_gradient(network, given, samples, threads, [&](int block) {
+    return [&reach, losses = losses_by_set(samples, reach, block, items)](VariableId id) {
+      return losses[reach.set_of(id)].data();
+    };
+  });
 }
 
 std::vector<double> path_gradient(const Network& network, const Given& given,
@@ -178,28 +192,16 @@ std::vector<double> path_gradient(const Network& network, const Given& given,
                 weights[i] * (item.sensitivity.by_mean + by_off * (x[i] - item.mean));
           }
         }
-        walk_back(network, samples, block, natural, evidence, by_log_weight, slopes, gradient);
+        pass_back(network, samples, block, natural, evidence, by_log_weight, slopes, gradient);
       });
 }
 
 std::vector<double> evidence_gradient(const Network& network, const Given& given,
                                       const Samples& samples, const Reach& reach, int threads) {
-  const std::vector<double> natural = network.natural(given.constants);
-  const auto evidence = evidence_by_variable(network, given);
-  return sum_over_blocks(
-      network, natural, samples.blocks(), threads, [&](int block, std::vector<double>& gradient) {
-        const double* weights = &samples.weights[static_cast<size_t>(block) * kBlock];
-        for (const VariableId id : network.variables()) {
-          const Variable& variable = network.variable(id);
-          if (variable.constants.empty() || !reach.explains(id)) continue;
-          const FamilyView view(network, id, samples, block, natural,
-                                variance_of(evidence[id.index]));
-          LocalSlopes local(variable);
-          variable.law->add_score(view.family(), samples.column(id, block), weights, nullptr,
-                                  local.data());
-          local.add_to(gradient);
-        }
-      });
+  return score_gradient(network, given, samples, threads, [&](int block) {
+    const double* weights = &samples.weights[static_cast<size_t>(block) * kBlock];
+    return [&reach, weights](VariableId id) { return reach.explains(id) ? weights : nullptr; };
+  });
 }
 
 std::vector<double> evidence_path_gradient(const Network& network, const Given& given,
@@ -211,7 +213,7 @@ std::vector<double> evidence_path_gradient(const Network& network, const Given& 
         const std::vector<const double*> by_log_weight(
             evidence.size(), &samples.weights[static_cast<size_t>(block) * kBlock]);
         std::vector<Column> slopes(static_cast<size_t>(network.size()), Column{});
-        walk_back(network, samples, block, natural, evidence, by_log_weight, slopes, gradient);
+        pass_back(network, samples, block, natural, evidence, by_log_weight, slopes, gradient);
       });
 }
 

@@ -7,7 +7,7 @@
 // (gradient_test shows it). With s the sum over variables of d log f / d constant and h any
 // function of the variables,
 //   d E[h | given] = E[h s | given] - E[h | given] E[s | given],
-// which needs no polytree and no search for separating sets. Where a constant cannot move a
+// which needs no polytree and no search for separating sets. If a constant cannot change a
 // variable, because evidence separates them (Bayes-ball), the product has mean 0 and is left out:
 // it would only add noise.
 //
@@ -31,8 +31,8 @@ struct Sensitivity {
   double by_spread = 0;
 };
 
-// Which variables the constants of each variable's law can move, given which are observed. To be
-// worked out once for a network and a set of observed variables.
+// Which variables the constants of each variable's law can change, given which are observed. Build
+// it once for a network and a set of observed variables.
 class Reach {
  public:
   Reach(const Network& network, std::span<const VariableId> observed);
@@ -51,7 +51,7 @@ class Reach {
 };
 
 // Slopes of the loss by each raw constant. `given` is what the samples were drawn from; the samples
-// may also come from mcmc.h.
+// may be drawn in any other way.
 std::vector<double> sampling_gradient(const Network& network, const Given& given,
                                       const Samples& samples, const Reach& reach,
                                       std::span<const Sensitivity> sensitivities, int threads = 1);
@@ -62,8 +62,7 @@ std::vector<double> path_gradient(const Network& network, const Given& given,
                                   std::span<const Sensitivity> sensitivities, int threads = 1);
 
 // Slopes of the logarithm of the evidence's probability by each raw constant: E[s | given]
-// (Fisher's identity). With it a network learns from its own counters, without any loss from
-// outside.
+// (Fisher's identity). With it a network learns from its own counters, without another loss.
 std::vector<double> evidence_gradient(const Network& network, const Given& given,
                                       const Samples& samples, const Reach& reach, int threads = 1);
 

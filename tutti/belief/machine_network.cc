@@ -14,7 +14,8 @@ namespace {
 
 using Range = Constant::Range;
 
-// Where learning starts. Weights say how much of one thing shows in another; nobody publishes them.
+// The starting points of learning. A weight says how much one variable depends on another; no data
+// sheet gives them.
 constexpr double kNoise = 0.05;
 constexpr double kReadingNoise = 0.05;
 constexpr double kIssuedInBackend = 0.3;
@@ -61,7 +62,7 @@ class Builder {
     return device.memory == machine_.hosts()[device.host.index].memory;
   }
 
-  // Constants of a name are shared by all who ask for it.
+  // Constants of the same name are shared.
   ConstantId constant(const std::string& name, Range range, double start) {
     const auto found = constants_.find(name);
     if (found != constants_.end()) return found->second;
@@ -94,7 +95,7 @@ class Builder {
   }
 
   VariableId add_root(const std::string& what, const Resource& resource, int counter, double unit,
-                      std::vector<Told>& list) {
+                      std::vector<InputVariable>& list) {
     const VariableId id =
         made_.network.add(Variable{fmt::format("{}[{}]", what, resource_name(machine_, resource))});
     list.push_back({id, resource, counter, unit});
@@ -116,7 +117,7 @@ class Builder {
     return id;
   }
 
-  // If anybody counts how often things wait for it, that is seen through noise.
+  // If a counter tells how often ops or transfers wait for it, that is an observation with noise.
   void observe_waiting(const Resource& resource, const std::string& sort, VariableId use) {
     const int counter = counter_of(Quantity::waiting, resource);
     if (counter < 0) return;

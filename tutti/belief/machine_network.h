@@ -18,9 +18,9 @@
 //   pcr_util -> interconnect_util         root -> interconnect, if there are several hosts
 //   (accelerators: only their DMA)        busy[device] [m], launched [a] -> device
 //
-// In Fig. 5 all that is measured is a root. Here a second sort stands below what it tells about, as
-// evidence: how often somebody had to wait for a channel or a memory. It is how the use of a
-// resource without a counter shows.
+// In Fig. 5 all measured variables are roots. Here some are children, as evidence: how often ops or
+// transfers had to wait for a channel or a memory. They show the use of resources without a counter
+// of their own.
 //
 // Utilisations are shares; traffic is divided by the bandwidth that the machine states, so that the
 // learnable capacities start at 1. Roots whose counter is missing get a wide prior. Variables of
@@ -39,15 +39,15 @@
 
 namespace tutti {
 
-// A resource whose utilisation is believed.
+// A resource whose utilisation the network infers.
 struct Believed {
   Resource resource{};
   std::string name;
   VariableId variable{};
 };
 
-// A variable that readings or launched ops speak about. Its value is the amount divided by `unit`.
-struct Told {
+// A variable whose value is given by readings or launched ops: the amount divided by `unit`.
+struct InputVariable {
   VariableId variable{};
   Resource resource{};
   int counter = -1;  // its place among the counters; -1: none
@@ -56,14 +56,13 @@ struct Told {
 
 struct MachineNetwork {
   Network network{};
-  std::vector<Believed> resources{};  // what a belief is about, by rising variable
-  std::vector<Told> measured{};       // roots
-  std::vector<Told> launched{};       // roots
-  std::vector<Told> observed{};       // evidence, by rising variable
+  std::vector<Believed> resources{};      // what a belief is about, by rising variable
+  std::vector<InputVariable> measured{};  // roots
+  std::vector<InputVariable> launched{};  // roots
+  std::vector<InputVariable> observed{};  // evidence, by rising variable
 };
 
-// Counters of other quantities or resources are passed over; of two that count the same the first
-// is taken.
+// Ignores counters of other quantities or resources; of two that count the same it uses the first.
 MachineNetwork build_machine_network(const Machine& machine, std::span<const Counter> counters);
 
 }  // namespace tutti

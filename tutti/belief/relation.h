@@ -48,12 +48,12 @@ std::shared_ptr<const Relation> any_of();
 
 // Symphony's theta_MB. Parent k is the share of time with at least thresholds[k] requests
 // outstanding; the relation is the share at the threshold theta, divided by that at the first.
-// Between thresholds it goes straight in the logarithm of theta, so that it has a derivative by
-// theta. Constants: theta, s. Requires at least two thresholds, rising, from 1 on.
+// Between thresholds it is linear in the logarithm of theta, so that it has a derivative by theta.
+// Constants: theta, s. Requires at least two thresholds, rising, from 1 on.
 std::shared_ptr<const Relation> share_above_threshold(std::vector<int> thresholds);
 
-// parent ^ power: how often somebody waits for a resource that is used so much. Nobody waits for an
-// idle one, and a full one always has somebody waiting, whatever the power. Constants: power, s.
+// parent ^ power: the share of time in which something waits for a resource of this utilisation: 0
+// for an idle one and 1 for a full one, whatever the power. Constants: power, s.
 std::shared_ptr<const Relation> power_of();
 
 // The mean of the parents. Constants: s.

@@ -25,10 +25,8 @@ struct Run {
     for (size_t i = 0; i < order.size(); ++i) {
       plan.priority[order[i].index] = static_cast<int64_t>(i);
     }
-    plan.provenance = {.policy = "calibrate",
-                       .graph_fingerprint = experiment.graph.fingerprint(),
-                       .machine_fingerprint = machine.fingerprint(),
-                       .costs_fingerprint = problem->costs.fingerprint()};
+    plan.provenance = {.policy = "calibrate"};
+    note_origin(*problem, 0, plan.provenance);
     return Run{std::move(*problem), std::move(plan)};
   }
 

@@ -1,8 +1,8 @@
 #include "tutti/calibrate/search_proposer.h"
 
 #include "tutti/base/parallel.h"
-#include "tutti/search/annealing.h"
-#include "tutti/search/islands.h"
+#include "tutti/search/walk/annealing.h"
+#include "tutti/search/walk/islands.h"
 
 namespace tutti {
 namespace {
@@ -16,13 +16,13 @@ std::vector<Plan> SearchProposer::propose(const Problem& problem, const Plan& be
                                           Rng rng) {
   SearchModel model;
   model.scenarios.count = kScenarios;
-  std::vector<Candidate> found(static_cast<size_t>(count));
+  std::vector<CostedPlan> found(static_cast<size_t>(count));
   parallel_for(count, threads_, [&](int index, int) {
     Rng own = rng.split(static_cast<uint64_t>(index));
     SearchModel drawn = model;
     drawn.scenarios.seed = own.next() >> 16;
     Evaluator evaluator(problem, drawn);
-    Annealing annealing(problem, evaluator.judge().depends_on_priority());
+    Annealing annealing(problem, evaluator.simulator().depends_on_priority());
     Walk walk;
     walk.start_from(best, evaluator.cost(best));
     if (walk.best_cost == kNoPlan) return;
@@ -30,7 +30,7 @@ std::vector<Plan> SearchProposer::propose(const Problem& problem, const Plan& be
     found[static_cast<size_t>(index)] = {std::move(walk.best), walk.best_cost};
   });
   std::vector<Plan> plans;
-  for (Candidate& candidate : found) {
+  for (CostedPlan& candidate : found) {
     if (candidate.cost != kNoPlan) plans.push_back(std::move(candidate.plan));
   }
   return plans;

@@ -17,6 +17,8 @@
 
 namespace tutti {
 
+class Problem;
+
 // Where a plan comes from, so that it can be made again.
 struct Provenance {
   std::string policy{};
@@ -29,6 +31,9 @@ struct Provenance {
   std::string
       validation{};  // how well the simulator it was judged by foretells real runs; or empty
 };
+
+// Fills in the seed and the fingerprints of graph, machine and costs.
+void note_origin(const Problem& problem, uint64_t seed, Provenance& provenance);
 
 struct Plan {
   std::vector<DeviceId> placement;  // by op

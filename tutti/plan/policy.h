@@ -1,5 +1,6 @@
 // The seam between deciding and acting. Deciding is two answers: which op next (Select), and on
-// which device (Place). Methods that do not go step by step implement Planner.
+// which device (Place). A method that does not go step by step is a
+// Planner.
 //
 // Policies know nothing of runtimes, and runtimes see policies only through this header.
 
@@ -8,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -45,17 +47,14 @@ struct Budget {
   Stop stop{};  // from then on: return the best so far, or out_of_time()
 };
 
-// What a planner says that was stopped before it had a plan.
+// The error of a planner that was stopped before it had a plan.
 inline Error out_of_time() {
-  return failed("left out: the budget was short");
+  return {Error::Kind::out_of_time, "left out: the budget was short"};
 }
 
-class Planner {
- public:
-  virtual ~Planner() = default;
-  // Fails (infeasible) with a sentence if it finds no plan that obeys the problem.
-  virtual Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) = 0;
-};
+// Plans a whole problem. Fails (infeasible) with a sentence if it finds no plan that obeys it.
+using Planner =
+    std::function<Result<Plan>(const Problem& problem, const Budget& budget, uint64_t seed)>;
 
 }  // namespace tutti
 

@@ -104,12 +104,8 @@ inline Plan small_plan(const Problem& problem) {
   for (const Duration start : plan.start) plan.priority.push_back(start.count());
   plan.strict_order = {{kA, kB}, {kC, kD}, {kE}};
   plan.planned_makespan = ns(1140);
-  plan.provenance = {.policy = "by hand",
-                     .seed = UINT64_MAX,
-                     .evaluations = 7,
-                     .graph_fingerprint = problem.graph.fingerprint(),
-                     .machine_fingerprint = problem.machine.fingerprint(),
-                     .costs_fingerprint = problem.costs.fingerprint()};
+  plan.provenance = {.policy = "by hand", .evaluations = 7};
+  note_origin(problem, UINT64_MAX, plan.provenance);
   return plan;
 }
 

@@ -6,9 +6,9 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/draft.h"
-#include "tutti/policy/ranks.h"
 #include "tutti/policy/registry.h"
-#include "tutti/policy/timeline.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/timeline.h"
 
 namespace tutti {
 namespace {

@@ -45,7 +45,7 @@ class Parts {
       : machine_(machine), network_(built.network), resource_(built.network.size()) {
     for (const Believed& item : built.resources) resource_[item.variable.index] = item.resource;
     for (const auto* list : {&built.measured, &built.launched, &built.observed}) {
-      for (const Told& told : *list) resource_[told.variable.index] = told.resource;
+      for (const InputVariable& told : *list) resource_[told.variable.index] = told.resource;
     }
     // What stands between a counter and a use is about what it leads to. Children come later.
     for (int32_t i = network_.size() - 1; i >= 0; --i) {
@@ -129,8 +129,8 @@ ReportedBelief view_of(const Machine& machine, std::span<const Counter> counters
   const Network& network = built.network;
   ReportedBelief view{.machine = machine.name()};
   view.variables.resize(static_cast<size_t>(network.size()));
-  const auto tell = [&](const std::vector<Told>& list, Role role) {
-    for (const Told& told : list) {
+  const auto tell = [&](const std::vector<InputVariable>& list, Role role) {
+    for (const InputVariable& told : list) {
       ReportedBelief::VariableRow& row = view.variables[told.variable.index];
       row.role = role;
       if (told.counter >= 0) row.counter = counters[told.counter].name;

@@ -4,37 +4,38 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "tutti/base/parallel.h"
 #include "tutti/plan/bound.h"
 #include "tutti/policy/doppler/general.h"
-#include "tutti/policy/order.h"
-#include "tutti/search/annealing.h"
-#include "tutti/search/asking.h"
+#include "tutti/policy/doppler/planner.h"
+#include "tutti/policy/schedule/order.h"
+#include "tutti/search/candidates.h"
 #include "tutti/search/exact/work_conserving.h"
-#include "tutti/search/judging.h"
-#include "tutti/search/neighbourhoods.h"
-#include "tutti/search/random_keys.h"
-#include "tutti/search/refusal.h"
-#include "tutti/search/samples.h"
-#include "tutti/search/simulated_timeline.h"
+#include "tutti/search/held_out.h"
+#include "tutti/search/walk/annealing.h"
+#include "tutti/search/walk/neighbourhoods.h"
+#include "tutti/search/walk/random_keys.h"
+#include "tutti/search/walk/samples.h"
 
 namespace tutti {
 namespace {
 
-// Shares of a wall clock, beside those of the policies (asking.h). Order rules get a little even if
-// the policies took all of theirs.
+// Shares of a wall clock, in addition to those of the policies (candidates.h). Order rules get a
+// little even if the policies took all of theirs.
 constexpr double kOrderRules = 0.1;
-constexpr double kJudgingAtMost = 0.05;
-// What judging gets even so, where simulations are dear: one scenario for the best few.
-constexpr double kJudgedOnceAtMost = 0.3;
-constexpr int kJudgedOnce = 2 * kIslands;
+constexpr double kHeldOutAtMost = 0.05;
+// If simulations are slow, held-out scenarios get this much: one scenario for the best few.
+constexpr double kHeldOutOnceAtMost = 0.3;
+constexpr int kHeldOutOnce = 2 * kIslands;
+// For planners that search one way. The rest is for the caller: a simulation, the answer.
+constexpr double kGreedyUntil = 0.8;
+constexpr double kOneMethodUntil = 0.97;
 constexpr double kHot = 0.1;
 constexpr int32_t kFew = 64;  // ops
 
-// False if no transfer between devices takes time: then only order and speeds matter, and networks
-// that have learned what to keep together have nothing to say.
+// False if no transfer between devices takes time: then only order and speeds matter, and a model
+// that has learned what to keep together is of no use.
 bool transfers_take_time(const Problem& problem) {
   const Graph& graph = problem.graph;
   if (problem.costs.has_given_transfers()) return true;
@@ -70,45 +71,76 @@ class Portfolio {
               .model = settings.model,
               .seed = settings.seed,
               .threads = settings.threads,
-              .network = settings.network},
-        evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))),
-        model_(model_or_general(settings.network)),
-        has_transfers_(transfers_take_time(problem)) {
-    const Judge judge(problem, settings.model.model, settings.model.order);
-    depends_on_seed_ = judge.depends_on_seed();
-    depends_on_priority_ = judge.depends_on_priority();
+              .trained_model = settings.trained_model},
+        evaluations_(settings.budget.evaluations.value_or(default_evaluations(problem))) {
+    const ScenarioSimulator simulator(problem, settings.model.model, settings.model.order);
+    depends_on_seed_ = simulator.depends_on_seed();
+    depends_on_priority_ = simulator.depends_on_priority();
   }
 
   Result<AutoResult> run() {
-    entrants_ = ask_policies(work_);
+    candidates_ = ask_policies(work_);
     add_given_plan();
     add_exact_plan();
-    if (by_cost(entrants_).empty()) retry_with_less_memory();
-    if (by_cost(entrants_).empty()) return refusal();
+    if (by_cost(candidates_).empty()) retry_with_less_memory();
+    if (by_cost(candidates_).empty()) return refusal();
     reorder_best();
     if (const Result<void> searched = search(); !searched) return searched.error();
-    Judging judging(work_, evaluations_);
-    const Entrant* winner = judging.judge(entrants_);
+    HeldOut held_out(work_, evaluations_);
+    const Candidate* winner = held_out.choose(candidates_);
     if (winner == nullptr) return refusal();
-    return result(*winner, judging.judged_on());
+    return result(*winner, held_out.scenarios());
+  }
+
+  Result<Plan> run(const SearchMethod& method) {
+    candidates_ = ask_for_starts(work_);
+    if (by_cost(candidates_).empty()) {
+      for (Candidate& found : ask_with_less_memory(work_)) candidates_.push_back(std::move(found));
+    }
+    const bool guided = method.model != nullptr && add_greedy_plan(method);
+    if (by_cost(candidates_).empty()) return refusal();
+    IslandsState state = start_islands(starts(Ties::keep));
+    if (const auto& improve =
+            method.model == nullptr || guided ? method.improve : method.unguided) {
+      walk(
+          [&](int round, int island) {
+            Guide* guide = guided ? &guide_of(island, *method.model) : nullptr;
+            return improve({problem_, depends_on_priority_, round, guide});
+          },
+          {.end = progress_.timed() ? kOneMethodUntil : 1}, state);
+    }
+    const auto best =
+        std::min_element(state.walks.begin(), state.walks.end(),
+                         [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; });
+    Plan plan = found_by_search(std::move(best->best));
+    give_timeline(problem_, work_.model, progress_.until(1), plan);
+    plan.provenance.evaluations = work_.evaluations + state.evaluations;
+    if (method.model != nullptr && !guided) {
+      plan.provenance.note =
+          "searched without the trained model: it is too slow for this graph and budget";
+    }
+    return plan;
   }
 
  private:
-  void add(const char* name, Plan plan, Stopping stopping) {
-    Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
-    Entrant entrant{.tried = {.policy = name}};
-    weigh(work_, std::move(plan), stopping, evaluator, entrant);
+  enum class Ties { keep, drop };
+
+  void add(const char* name, Plan plan, Stopping stopping, double until = kAskAll.end) {
+    Evaluator evaluator(problem_, work_.model, progress_.until(until));
+    Candidate candidate{.tried = {.policy = name}};
+    evaluate(work_, std::move(plan), stopping, evaluator, candidate);
     work_.evaluations += evaluator.evaluations();
-    entrants_.push_back(std::move(entrant));
+    candidates_.push_back(std::move(candidate));
   }
 
   void retry_with_less_memory() {
-    for (Entrant& retried : ask_with_less_memory(work_)) {
-      const auto earlier = std::find_if(
-          entrants_.begin(), entrants_.end(),
-          [&](const Entrant& entrant) { return entrant.tried.policy == retried.tried.policy; });
-      if (earlier == entrants_.end()) {
-        entrants_.push_back(std::move(retried));
+    for (Candidate& retried : ask_with_less_memory(work_)) {
+      const auto earlier =
+          std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& candidate) {
+            return candidate.tried.policy == retried.tried.policy;
+          });
+      if (earlier == candidates_.end()) {
+        candidates_.push_back(std::move(retried));
       } else {
         *earlier = std::move(retried);
       }
@@ -119,26 +151,38 @@ class Portfolio {
     if (settings_.from) add("given", *settings_.from, Stopping::not_before_a_plan);
   }
 
-  // The smallest problems can be solved outright, if transfers do not meet.
+  // The smallest problems can be solved exactly if transfers do not share links.
   void add_exact_plan() {
     constexpr int32_t kFewOps = 10;
     constexpr int64_t kSteps = 300'000;
     if (problem_.graph.size() > kFewOps || work_.model.model != SimModel::physical) return;
-    const Stop stop = progress_.until(kPoliciesEnd);
+    const Stop stop = progress_.until(kAskAll.end);
     Result<ExactPlan> exact =
         best_work_conserving(problem_, {.wall_clock = {}, .evaluations = kSteps, .stop = stop});
     if (!exact) return;
     add("exact", std::move(exact->plan), Stopping::allowed);
   }
 
-  // The best placements under every order rule. Each keeps its best order and stays one entrant.
+  // The plan of the method's model. Gives whether there is time for guides beyond that: to look at
+  // plans, or, if the method does nothing else, to draw them.
+  bool add_greedy_plan(const SearchMethod& method) {
+    const auto before = Stop::Clock::now();
+    Result<Plan> plan = plan_guarded(*method.model, problem_, progress_.until(kGreedyUntil));
+    const std::chrono::duration<double> took = Stop::Clock::now() - before;
+    const bool has_time = method.unguided ? has_time_to_look(problem_, progress_, took.count())
+                                          : has_time_to_draw(problem_, progress_, took.count());
+    if (plan) add("doppler", std::move(*plan), Stopping::allowed, kGreedyUntil);
+    return has_time;
+  }
+
+  // The best placements under every order rule. Each keeps its best order and stays one candidate.
   void reorder_best() {
     constexpr size_t kPlacements = 6;
     if (!depends_on_priority_) return;
-    std::vector<Entrant*> ranked = by_cost(entrants_);
+    std::vector<Candidate*> ranked = by_cost(candidates_);
     if (ranked.size() > kPlacements) ranked.resize(kPlacements);
     const auto rules = order_rules();
-    std::vector<Candidate> tries(ranked.size() * rules.size());
+    std::vector<CostedPlan> tries(ranked.size() * rules.size());
     if (!progress_.timed()) {  // the count is kept
       const int64_t left = std::max<int64_t>(0, evaluations_ - work_.evaluations);
       const int each = depends_on_seed_ ? work_.model.scenarios.count : 1;
@@ -147,7 +191,7 @@ class Portfolio {
     std::vector<int64_t> spent(tries.size(), 0);
     const Stop stop =
         progress_.timed()
-            ? progress_.until(std::max(kPoliciesBegin, progress_.elapsed() + kOrderRules))
+            ? progress_.until(std::max(kAskAll.begin, progress_.elapsed() + kOrderRules))
             : progress_.until(1);
     std::vector<std::optional<Evaluator>> evaluators(static_cast<size_t>(settings_.threads));
     parallel_for(static_cast<int>(tries.size()), settings_.threads, [&](int index, int thread) {
@@ -155,7 +199,7 @@ class Portfolio {
       auto& evaluator = evaluators[static_cast<size_t>(thread)];
       if (!evaluator) evaluator.emplace(problem_, work_.model, stop);
       const auto at = static_cast<size_t>(index);
-      const Candidate& original = *ranked[at / rules.size()]->candidate;
+      const CostedPlan& original = *ranked[at / rules.size()]->found;
       const int64_t before = evaluator->evaluations();
       Plan plan = reordered(problem_, original.plan, rules[at % rules.size()]);
       const double cost = evaluator->cost(plan, original.cost);
@@ -164,28 +208,31 @@ class Portfolio {
     });
     for (size_t i = 0; i < tries.size(); ++i) {
       work_.evaluations += spent[i];
-      Entrant& entrant = *ranked[i / rules.size()];
-      if (tries[i].cost >= entrant.candidate->cost) continue;
-      entrant.candidate = std::move(tries[i]);
-      entrant.order = rules[i % rules.size()].name;
+      Candidate& candidate = *ranked[i / rules.size()];
+      if (tries[i].cost >= candidate.found->cost) continue;
+      candidate.found = std::move(tries[i]);
+      candidate.order = rules[i % rules.size()].name;
     }
   }
 
-  // The best few, no two of equal cost: they would be the same plan under another name.
-  std::vector<Candidate> starts() {
-    std::vector<Candidate> chosen;
-    for (const Entrant* entrant : by_cost(entrants_)) {
+  // The best few. Plans of equal cost, if dropped, are taken for the same plan under another name.
+  std::vector<CostedPlan> starts(Ties ties) {
+    std::vector<CostedPlan> chosen;
+    for (const Candidate* candidate : by_cost(candidates_)) {
       if (chosen.size() == kIslands) break;
-      const Candidate& candidate = *entrant->candidate;
-      if (chosen.empty() || candidate.cost > chosen.back().cost) chosen.push_back(candidate);
+      const CostedPlan& found = *candidate->found;
+      if (ties == Ties::keep || chosen.empty() || found.cost > chosen.back().cost) {
+        chosen.push_back(found);
+      }
     }
     return chosen;
   }
 
-  // One walk searches over keys, the others anneal and look around in between. With guides all of
-  // them begin with plans drawn from the trained policy, and keys have every fourth round of one.
+  // One walk searches over keys, the others anneal, with neighbourhood search in between. With
+  // guides all walks begin with plans drawn from the trained policy, and keys get every fourth
+  // round of one walk.
   std::unique_ptr<Improver> improver(int round, int island) {
-    Guide* guide = guide_of(island);
+    Guide* guide = affordable_guide(island);
     if (round == 0 && guide != nullptr) return std::make_unique<PolicySamples>(*guide);
     if (round == 0 || (island == 0 && (guide == nullptr || round % 4 == 2))) {
       const bool queues = (guide != nullptr || round % 2 == 1) &&
@@ -194,28 +241,33 @@ class Portfolio {
           problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
     }
     if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_, guide);
-    // The last one is hotter where there is no guide or little to guide: problems of few steps are
-    // left only at a leap.
+    // The last one is hotter if there is no guide or the graph is small: small problems have
+    // plateaus that only large steps leave.
     const bool hot = island + 1 == kIslands && (guide == nullptr || problem_.graph.size() <= kFew);
     const Cooling cooling{.hottest = hot ? kHot : Cooling{}.hottest};
     return std::make_unique<Annealing>(problem_, depends_on_priority_, cooling, guide);
   }
 
-  // None where the policy itself was too slow, or found no plan: what it says costs the same again.
-  Guide* guide_of(int island) {
-    auto& guide = guides_[static_cast<size_t>(island)];
-    const auto affordable = [&](const Entrant& entrant) {
-      return entrant.tried.policy == "doppler" && entrant.candidate &&
-             has_time_to_look(problem_, progress_, entrant.plan_seconds);
+  // Null if the policy itself was too slow or found no plan: asking the guide takes as long.
+  Guide* affordable_guide(int island) {
+    if (guides_[static_cast<size_t>(island)] != nullptr) return &guide_of(island, *model_);
+    const auto affordable = [&](const Candidate& candidate) {
+      return candidate.tried.policy == "doppler" && candidate.found &&
+             has_time_to_look(problem_, progress_, candidate.plan_seconds);
     };
-    if (guide == nullptr && has_transfers_ &&
-        std::any_of(entrants_.begin(), entrants_.end(), affordable)) {
-      guide = std::make_unique<Guide>(problem_, *model_);
+    if (!has_transfers_ || std::none_of(candidates_.begin(), candidates_.end(), affordable)) {
+      return nullptr;
     }
-    return guide.get();
+    return &guide_of(island, *model_);
   }
 
-  // The share of the wall clock at which judging begins.
+  Guide& guide_of(int island, const DopplerModel& model) {
+    auto& guide = guides_[static_cast<size_t>(island)];
+    if (guide == nullptr) guide = std::make_unique<Guide>(problem_, model);
+    return *guide;
+  }
+
+  // The share of the wall clock at which held-out scenarios begin.
   double search_until() const {
     if (!progress_.timed()) return 1;
     const double now = progress_.elapsed();
@@ -223,19 +275,19 @@ class Portfolio {
     const auto share_of = [&](double simulations) {
       return 2 * simulations * work_.simulation / work_.threads / progress_.time_left();
     };
-    const double all = share_of(Judging::simulations(entrants_.size() + kIslands));
-    const double share =
-        std::max(std::min(all, kJudgingAtMost), std::min(share_of(kJudgedOnce), kJudgedOnceAtMost));
+    const double all = share_of(HeldOut::simulations(candidates_.size() + kIslands));
+    const double share = std::max(std::min(all, kHeldOutAtMost),
+                                  std::min(share_of(kHeldOutOnce), kHeldOutOnceAtMost));
     return now + (1 - now) * (1 - std::clamp(share, 0.0, 1.0));
   }
 
-  // What an earlier run says of its costs is simulated anew: a file may say anything. Under a wall
-  // clock it may have taken its means over more or fewer scenarios; else it must have told the
-  // truth. A walk that there is no time to weigh starts afresh.
-  Result<void> weigh_anew(IslandsState& state) {
+  // Simulates the plans of an earlier run again: a file may say anything of their costs. Under a
+  // wall clock it may have used another number of scenarios; else the costs must be the same. A
+  // walk that there is no time to evaluate starts from the candidates.
+  Result<void> evaluate_again(IslandsState& state) {
     const bool same_scenarios = settings_.budget.evaluations || !depends_on_seed_;
-    Evaluator evaluator(problem_, work_.model, progress_.until(kPoliciesEnd));
-    const IslandsState fresh = start_islands(starts());
+    Evaluator evaluator(problem_, work_.model, progress_.until(kAskAll.end));
+    const IslandsState fresh = start_islands(starts(Ties::drop));
     for (size_t i = 0; i < state.walks.size(); ++i) {
       Walk& walk = state.walks[i];
       const double cost = evaluator.cost(walk.plan);
@@ -244,86 +296,87 @@ class Portfolio {
       if (!same && same_scenarios && !evaluator.stop().now()) {
         return invalid_input(
             "the costs in the search state are not those of its plans; delete the file to begin "
-            "anew");
+            "again");
       }
       walk.cost = cost;
       walk.best_cost = best_cost;
       if (best_cost == kNoPlan) walk = fresh.walks[i];
       if (cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
     }
-    if (progress_.timed())
-      work_.evaluations += evaluator.evaluations();  // a count is that of one go
+    // A count is that of an uninterrupted search.
+    if (progress_.timed()) work_.evaluations += evaluator.evaluations();
     return {};
+  }
+
+  void walk(const MakeImprover& make, BudgetSlice whole, IslandsState& state) {
+    whole.begin = progress_.timed() ? progress_.elapsed() : 0;
+    whole.evaluations = std::max<int64_t>(0, evaluations_ - work_.evaluations);
+    run_islands(problem_, work_.model, make, whole, progress_, settings_.seed, settings_.threads,
+                settings_.on_round, state);
   }
 
   Result<void> search() {
     const Duration bound =
         settings_.lower_bound ? *settings_.lower_bound : lower_bounds(problem_).strongest();
-    Leg whole{.begin = progress_.timed() ? progress_.elapsed() : 0,
-              .end = search_until(),
-              .evaluations = std::max<int64_t>(0, evaluations_ - work_.evaluations),
-              .good_enough = static_cast<double>(bound.count())};
-    IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts());
+    const BudgetSlice whole{.end = search_until(),
+                            .good_enough = static_cast<double>(bound.count())};
+    IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts(Ties::drop));
     if (settings_.resume) {
-      if (Result<void> weighed = weigh_anew(state); !weighed) return weighed;
+      if (Result<void> same = evaluate_again(state); !same) return same;
     }
-    run_islands(
-        problem_, work_.model, [this](int round, int island) { return improver(round, island); },
-        whole, progress_, settings_.seed, settings_.threads, settings_.on_round, state);
+    model_ = model_or_general(settings_.trained_model);
+    has_transfers_ = transfers_take_time(problem_);
+    walk([this](int round, int island) { return improver(round, island); }, whole, state);
     work_.evaluations += state.evaluations;
-    for (Walk& walk : state.walks) {
-      entrants_.push_back({.tried = {.policy = "search"},
-                           .candidate = Candidate{std::move(walk.best), walk.best_cost}});
+    for (Walk& done : state.walks) {
+      candidates_.push_back({.tried = {.policy = "search"},
+                             .found = CostedPlan{std::move(done.best), done.best_cost}});
     }
     return {};
   }
 
   Error refusal() const {
     if (settings_.budget.stop.raised()) return failed("interrupted before there was a plan");
-    std::vector<Refusal> refusals;
-    for (const Entrant& entrant : entrants_) {
-      refusals.push_back({entrant.tried.policy, entrant.tried.refusal});
-    }
-    return why_no_plan(problem_, refusals);
+    return why_no_plan(problem_, candidates_);
   }
 
-  void count_scenarios(int judged_on, AutoResult& result) const {
+  // What a search changes of a plan; the rest describes the plan it started from.
+  static Plan found_by_search(Plan plan) {
+    return {.placement = std::move(plan.placement),
+            .priority = std::move(plan.priority),
+            .strict_order = std::move(plan.strict_order)};
+  }
+
+  void count_scenarios(int held_out, AutoResult& result) const {
     const int asked = settings_.model.scenarios.count;
     result.scenarios = work_.model.scenarios.count;
-    result.judged_on = judged_on;
-    if (result.scenarios == asked && judged_on >= kJudgingScenarios) return;
-    result.shortfall =
-        fmt::format("time was short: searched on {} of {} scenarios, judged on {} of {} fresh ones",
-                    result.scenarios, asked, judged_on, kJudgingScenarios);
+    result.judged_on = held_out;
+    if (result.scenarios == asked && held_out >= kHeldOutScenarios) return;
+    result.shortfall = fmt::format(
+        "time was short: searched on {} of {} scenarios, compared on {} of {} held-out scenarios",
+        result.scenarios, asked, held_out, kHeldOutScenarios);
   }
 
-  AutoResult result(const Entrant& winner, int judged_on) {
+  AutoResult result(const Candidate& winner, int held_out) {
     AutoResult result;
-    result.plan = winner.candidate->plan;
+    result.plan = winner.found->plan;
     result.makespan = winner.tried.makespan;
-    if (depends_on_seed_) count_scenarios(judged_on, result);
-    if (winner.tried.policy == "search") {  // what else it says is of the plan it started from
-      result.plan = {.placement = std::move(result.plan.placement),
-                     .priority = std::move(result.plan.priority),
-                     .strict_order = std::move(result.plan.strict_order)};
-    }
-    // By which it was chosen; that of the policy, if it has one, where it cannot be had.
+    if (depends_on_seed_) count_scenarios(held_out, result);
+    if (winner.tried.policy == "search") result.plan = found_by_search(std::move(result.plan));
+    // That of the simulation it was chosen by; if there is none, the policy's own.
     Plan timed = result.plan;
     if (give_timeline(problem_, work_.model, progress_.until(1), timed)) {
       result.plan = std::move(timed);
     }
     Provenance& provenance = result.plan.provenance;
     provenance.policy = "auto:" + winner.tried.policy;
-    provenance.seed = settings_.seed;
-    provenance.evaluations = work_.evaluations;
-    provenance.graph_fingerprint = problem_.graph.fingerprint();
-    provenance.machine_fingerprint = problem_.machine.fingerprint();
-    provenance.costs_fingerprint = problem_.costs.fingerprint();
     if (!winner.order.empty()) provenance.policy += "+" + winner.order;
+    provenance.evaluations = work_.evaluations;
+    note_origin(problem_, settings_.seed, provenance);
     std::optional<Tried> search;
-    for (const Entrant& entrant : entrants_) {
-      Tried tried = entrant.tried;
-      if (!entrant.order.empty()) tried.policy += "+" + entrant.order;
+    for (const Candidate& candidate : candidates_) {
+      Tried tried = candidate.tried;
+      if (!candidate.order.empty()) tried.policy += "+" + candidate.order;
       if (tried.policy != "search") {
         result.tried.push_back(std::move(tried));
       } else if (!search || tried.makespan < search->makespan) {
@@ -337,11 +390,11 @@ class Portfolio {
   const Problem& problem_;
   const AutoSettings& settings_;
   const Progress progress_;
-  AutoWork work_;
+  PortfolioWork work_;
   const int64_t evaluations_;
-  std::vector<Entrant> entrants_;
-  const std::shared_ptr<const DopplerModel> model_;
-  const bool has_transfers_;
+  std::vector<Candidate> candidates_;
+  std::shared_ptr<const DopplerModel> model_;  // of the guides of `auto`
+  bool has_transfers_ = false;
   bool depends_on_seed_ = false;
   bool depends_on_priority_ = false;
   std::array<std::unique_ptr<Guide>, kIslands> guides_;  // each walk its own
@@ -356,6 +409,28 @@ int64_t default_evaluations(const Problem& problem) {
 
 Result<AutoResult> plan_auto(const Problem& problem, const AutoSettings& settings) {
   return Portfolio(problem, settings).run();
+}
+
+Result<Plan> plan_by_search(const Problem& problem, const SearchMethod& method,
+                            const AutoSettings& settings) {
+  return Portfolio(problem, settings).run(method);
+}
+
+Result<AutoResult> plan_and_evaluate(const PolicyEntry& entry, const Problem& problem,
+                                     const AutoSettings& settings) {
+  const Progress progress(settings.budget);
+  Result<Plan> plan = make_plan(entry, problem, settings.budget, settings.seed);
+  if (!plan && settings.budget.stop.raised()) return failed("interrupted before there was a plan");
+  if (!plan) return plan.error();
+  AutoResult result{.plan = std::move(*plan)};
+  const Result<HeldOutMean> mean =
+      held_out_mean(problem, settings.model, settings.seed, entry.spends == Spends::simulations,
+                    progress.until(1), result.plan);
+  if (!mean) return mean.error();
+  result.makespan = mean->makespan;
+  result.judged_on = mean->scenarios;
+  result.tried.push_back({.policy = entry.name, .makespan = result.makespan});
+  return result;
 }
 
 }  // namespace tutti

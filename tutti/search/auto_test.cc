@@ -9,8 +9,8 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/file.h"
-#include "tutti/search/asking.h"
-#include "tutti/search/judge.h"
+#include "tutti/search/candidates.h"
+#include "tutti/search/evaluate/scenario_simulator.h"
 
 namespace tutti {
 namespace {
@@ -30,7 +30,7 @@ TEST(Auto, IsNeverWorseThanAnythingItTried) {
     for (const Tried& tried : result.tried) {
       EXPECT_LE(result.makespan, tried.makespan) << tried.policy;
     }
-    EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(result.plan, 0)),
+    EXPECT_EQ(must(ScenarioSimulator(*world.problem, SimModel::physical).makespan(result.plan, 0)),
               result.makespan);
   }
 }
@@ -44,7 +44,8 @@ TEST(Auto, GivesTheMakespanAndNotTheAim) {
   settings.model.scenarios.tail_weight = 3;
   const AutoResult weighed = must(plan_auto(*world.problem, settings));
   EXPECT_EQ(weighed.makespan, plain);
-  EXPECT_EQ(must(Judge(*world.problem, SimModel::physical).makespan(weighed.plan, 0)), plain);
+  EXPECT_EQ(must(ScenarioSimulator(*world.problem, SimModel::physical).makespan(weighed.plan, 0)),
+            plain);
 }
 
 TEST(Auto, StaysOnOneDeviceWhereTransfersCostMoreThanTheyBring) {
@@ -207,7 +208,7 @@ TEST(Auto, KeepsRoomWhereNoPlanThatJustFitsRuns) {
       continue;
     }
     ++feasible;
-    EXPECT_TRUE(Judge(*world.problem, SimModel::physical).makespan(result->plan, 0));
+    EXPECT_TRUE(ScenarioSimulator(*world.problem, SimModel::physical).makespan(result->plan, 0));
   }
   EXPECT_GT(feasible, 0);
 }
@@ -220,10 +221,10 @@ TEST(Auto, AsksBeamSearchTooWhereMemoryIsShort) {
   const World world(must(make_layered({.ops = 60, .width = 12, .bytes = 1'000'000})),
                     must(make_preset("uniform-3")), {}, constraints);
   const Progress progress(Budget{});
-  AutoWork work{.problem = *world.problem, .progress = progress, .model = {}};
-  const std::vector<Entrant> entrants = ask_with_less_memory(work);
-  EXPECT_TRUE(std::any_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
-    return entrant.tried.policy == "beam" && entrant.candidate;
+  PortfolioWork work{.problem = *world.problem, .progress = progress, .model = {}};
+  const std::vector<Candidate> candidates = ask_with_less_memory(work);
+  EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+    return candidate.tried.policy == "beam" && candidate.found;
   }));
 }
 

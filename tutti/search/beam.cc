@@ -6,20 +6,21 @@
 #include <vector>
 
 #include "tutti/plan/draft.h"
-#include "tutti/policy/memory.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/memory.h"
 #include "tutti/runtime/sim/tails.h"
 
 namespace tutti {
 namespace {
 
-constexpr int kWidth = 8;
+constexpr size_t kWidth = 8;
 
 struct Branch {
   std::unique_ptr<Draft> draft;
   Duration promise{0};
 };
 
-// What placing one op on one device would make of a branch.
+// One op of a branch on one device.
 struct Option {
   size_t branch;
   OpId op;
@@ -30,11 +31,9 @@ struct Option {
   auto key() const { return std::tuple(promise, finish, branch, device); }
 };
 
-}  // namespace
-
-Result<Plan> Beam::plan(const Problem& problem, const Budget& budget, uint64_t seed) {
+Result<Plan> beam_search(const Problem& problem, const Budget& budget, uint64_t seed) {
   const std::vector<Duration> tails = least_tails(problem);
-  Policy policy = make_policy_(problem, seed);
+  Policy policy = critical_path_policy(problem, seed);
   std::vector<Branch> branches;
   branches.push_back({.draft = std::make_unique<Draft>(problem)});
   std::vector<Option> options;
@@ -56,7 +55,7 @@ Result<Plan> Beam::plan(const Problem& problem, const Budget& budget, uint64_t s
     if (options.empty()) return *refusal;
     std::sort(options.begin(), options.end(),
               [](const Option& a, const Option& b) { return a.key() < b.key(); });
-    if (options.size() > static_cast<size_t>(width_)) options.resize(static_cast<size_t>(width_));
+    if (options.size() > kWidth) options.resize(kWidth);
     std::vector<Branch> next;
     for (size_t i = 0; i < options.size(); ++i) {
       const Option& option = options[i];
@@ -77,14 +76,14 @@ Result<Plan> Beam::plan(const Problem& problem, const Budget& budget, uint64_t s
   return best->draft->to_plan();
 }
 
+}  // namespace
+
 PolicyEntry beam_entry() {
   return {.name = "beam",
           .what = "beam search over critical_path's choices",
           .source = "Lowerre 1976",
           .seeded = true,
-          .make_planner = [] {
-            return std::make_unique<Beam>((*find_policy("critical_path"))->make_policy, kWidth);
-          }};
+          .plan = beam_search};
 }
 
 }  // namespace tutti

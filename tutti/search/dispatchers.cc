@@ -6,26 +6,26 @@
 #include <utility>
 
 #include "tutti/base/source.h"
-#include "tutti/policy/heuristic/heft.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/planned.h"
-#include "tutti/policy/online/quick_enough.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
 namespace {
 
-// Of more ops than that, jobs get fewer evaluations: who decides is waited for.
+// Jobs of more ops than that get fewer evaluations: the run blocks while the policy plans.
 constexpr int64_t kWholeBudget = 1000;
 
-// A job has the machine to itself when it is planned, and no constraints: HEFT finds a plan even
-// where a simulated run would not fit into the machine's memories, which `auto` refuses.
+// A job is planned as if alone on the machine, without constraints. HEFT finds a plan even if a
+// simulated run would not fit into the machine's memories, which `auto` refuses.
 Plan plan_job_by_auto(const Problem& problem, int64_t evaluations) {
   AutoSettings settings;
   settings.budget.evaluations = std::max<int64_t>(
       evaluations * kWholeBudget / std::max<int64_t>(problem.graph.size(), kWholeBudget), 1);
   Result<AutoResult> found = plan_auto(problem, settings);
-  return found ? std::move(found->plan) : Heft().plan(problem, {}, 0).value();
+  return found ? std::move(found->plan) : plan_heft(problem, {}, 0).value();
 }
 
 DispatcherEntry planned_auto() {
@@ -54,7 +54,7 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
   if (!file) return file.error();
   auto model = SymphonyModel::load(*file, path, cluster, counters);
   if (!model) return model.error();
-  if ((*model)->network().shape().knowledge == Insight::truth) {
+  if ((*model)->network().shape().knowledge == InformationLevel::truth) {
     return invalid_input(
         path +
         ": the model reads the true load, which only the simulator knows; train one "
@@ -70,10 +70,10 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
                          [model = *model, fallback,
                           batch = options.decisions_per_look]() -> std::unique_ptr<Dispatcher> {
                            auto symphony = std::make_unique<SymphonyDispatcher>(
-                               model, MindOptions{.batch = batch});
+                               model, SymphonyOptions{.batch = batch});
                            if (fallback == nullptr) return symphony;
-                           return std::make_unique<QuickEnough>(std::move(symphony),
-                                                                fallback->make(fallback->tuned()));
+                           return std::make_unique<FallbackDispatcher>(
+                               std::move(symphony), fallback->make(fallback->tuned()));
                          }};
 }
 

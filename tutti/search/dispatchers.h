@@ -27,7 +27,7 @@ struct NamedDispatcher {
 struct ModelDispatcherOptions {
   int decisions_per_look = 1;  // decisions that use one reading of the counters
   // The dispatcher that takes over where decisions of the model take too long
-  // (tutti/policy/online/quick_enough.h); empty: none does.
+  // (tutti/policy/online/fallback.h); empty: none does.
   std::string fallback{};
 };
 

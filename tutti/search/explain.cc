@@ -62,8 +62,8 @@ std::string obstacle(const Problem& problem, OpId op, DeviceId device) {
 
 Result<Explanation> explain(const Problem& problem, const Plan& plan, OpId op,
                             const SearchModel& model) {
-  // One and the same scenario for the run that is told of and for those it is compared with.
-  Judge judge(problem, model.model, model.order);
+  // The run that is explained and those it is compared with are of the same scenario.
+  ScenarioSimulator simulator(problem, model.model, model.order);
   const uint64_t seed = model.scenarios.seed;
   SimRuntime runtime(model.model,
                      {.order = model.order, .seed = seed, .sample = problem.costs.has_noise()});
@@ -73,7 +73,7 @@ Result<Explanation> explain(const Problem& problem, const Plan& plan, OpId op,
                                   [&](const OpSpan& span) { return span.op == op; });
   const auto at = static_cast<int32_t>(found - trace->ops.begin());
   Explanation explanation{.op = op, .start = found->start, .finish = found->finish};
-  if (judge.depends_on_seed()) explanation.scenario = seed;
+  if (simulator.depends_on_seed()) explanation.scenario = seed;
   explanation.because = why_then(problem, *trace, at);
   for (const PathStep& step : critical_path_of_run(problem, *trace).steps) {
     if (step.is_op && step.span == at) explanation.critical = true;
@@ -97,7 +97,7 @@ Result<Explanation> explain(const Problem& problem, const Plan& plan, OpId op,
       for (const OpId member : group < 0 ? std::span<const OpId>() : problem.members(group)) {
         changed.placement[member.index] = device;
       }
-      const Result<Duration> makespan = judge.makespan(changed, seed);
+      const Result<Duration> makespan = simulator.makespan(changed, seed);
       if (makespan) {
         alternative.makespan = *makespan;
       } else {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/search/evaluator.h"
+#include "tutti/search/evaluate/evaluator.h"
 
 namespace tutti {
 

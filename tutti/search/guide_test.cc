@@ -1,4 +1,4 @@
-#include "tutti/search/guide.h"
+#include "tutti/search/walk/guide.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/search/planners.h"
-#include "tutti/search/samples.h"
+#include "tutti/search/walk/samples.h"
 
 namespace tutti {
 namespace {
@@ -53,14 +53,14 @@ TEST(Guide, DrawsPlansThatDiffer) {
 // Whoever names another model by --network may name any kind there is.
 TEST(Guide, TakesEveryKindOfNetwork) {
   const World world{must(make_layered({.ops = 20, .width = 4})), must(make_preset("p100-4"))};
-  const std::vector<TensorFile> files = {
-      ResidualNetwork::fresh({.width = 16}, 1),
-      ResidualNetwork::fresh({.width = 16, .one_pass = true}, 1)};
+  const std::vector<TensorFile> files = {ResidualNet::fresh({.width = 16}, 1),
+                                         ResidualNet::fresh({.width = 16, .one_pass = true}, 1)};
   for (const TensorFile& file : files) {
     AutoSettings settings;
-    settings.network = std::make_shared<const DopplerModel>(must(DopplerModel::load(file, "m")));
-    const Plan plan = must(plan_greedily(*settings.network, *world.problem));
-    Guide guide(*world.problem, *settings.network);
+    settings.trained_model =
+        std::make_shared<const DopplerModel>(must(DopplerModel::load(file, "m")));
+    const Plan plan = must(plan_greedily(*settings.trained_model, *world.problem));
+    Guide guide(*world.problem, *settings.trained_model);
     ASSERT_TRUE(guide.look_at(plan, {}));
     Rng rng(1);
     for (int i = 0; i < 50; ++i) {
@@ -115,17 +115,6 @@ TEST(Guide, RestsAfterALookOnlyUnderAWallClock) {
   EXPECT_TRUE(guide.is_rested(by_count));
   // Later than at once: a look takes longer than asking.
   EXPECT_FALSE(guide.is_rested(by_time));
-}
-
-TEST(Samples, AreNeverWorseIfThereAreMore) {
-  const World world{must(make_layered({.ops = 40, .width = 8})), must(make_preset("p100-4"))};
-  const DopplerModel model = general_model();
-  double least = kNoPlan;
-  for (const int samples : {0, 4, 32}) {
-    const Candidate best = best_of_samples(model, *world.problem, {}, samples, Rng(1), 2);
-    EXPECT_LE(best.cost, least);
-    least = best.cost;
-  }
 }
 
 TEST(PolicyInSearch, GivesTheSamePlanWithAnyNumberOfThreads) {

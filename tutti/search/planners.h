@@ -1,5 +1,4 @@
-// Every planner by name: the policies of the registry, and those that search with a simulator at
-// hand.
+// Every planner by name: the policies of the registry, and those that search with a simulator.
 
 #ifndef TUTTI_SEARCH_PLANNERS_H_
 #define TUTTI_SEARCH_PLANNERS_H_
@@ -12,7 +11,7 @@
 
 namespace tutti {
 
-// Those that search judge by `settings`; budget and seed come with each call of plan().
+// Those that search use `settings`; budget and seed come with each call of plan().
 std::vector<PolicyEntry> all_planners(const AutoSettings& settings);
 
 // Fails with a sentence that lists the names there are.

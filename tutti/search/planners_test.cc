@@ -8,8 +8,8 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/planner.h"
-#include "tutti/policy/doppler/residual_network.h"
-#include "tutti/search/judge.h"
+#include "tutti/policy/doppler/residual_net.h"
+#include "tutti/search/evaluate/scenario_simulator.h"
 
 namespace tutti {
 namespace {
@@ -123,10 +123,10 @@ TEST(Planners, DopplerDecidesByTheGivenNetworkAlsoWithinAuto) {
   const World world(must(make_layered({.ops = 60, .width = 12, .bytes = 20'000'000})),
                     must(make_preset("p100-4")));
   AutoSettings settings;
-  settings.network = std::make_shared<const DopplerModel>(
-      must(DopplerModel::load(ResidualNetwork::fresh({.width = 16}, 5), "fresh")));
+  settings.trained_model = std::make_shared<const DopplerModel>(
+      must(DopplerModel::load(ResidualNet::fresh({.width = 16}, 5), "fresh")));
   settings.budget.evaluations = 1;
-  const Plan expected = must(plan_greedily(*settings.network, *world.problem));
+  const Plan expected = must(plan_greedily(*settings.trained_model, *world.problem));
   const Plan given =
       must(make_plan(must(find_planner("doppler", settings)), *world.problem, {}, 1));
   const Plan ours = must(make_plan(must(find_planner("doppler", {})), *world.problem, {}, 1));
@@ -137,8 +137,9 @@ TEST(Planners, DopplerDecidesByTheGivenNetworkAlsoWithinAuto) {
   const auto tried = std::find_if(result.tried.begin(), result.tried.end(),
                                   [](const Tried& one) { return one.policy == "doppler"; });
   ASSERT_NE(tried, result.tried.end());
-  EXPECT_EQ(tried->makespan, must(Judge(*world.problem, settings.model.model, settings.model.order)
-                                      .makespan(expected, settings.seed)));
+  EXPECT_EQ(tried->makespan,
+            must(ScenarioSimulator(*world.problem, settings.model.model, settings.model.order)
+                     .makespan(expected, settings.seed)));
 }
 
 }  // namespace

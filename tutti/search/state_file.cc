@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "tutti/base/document.h"
 #include "tutti/base/fields.h"
@@ -13,9 +14,18 @@
 namespace tutti {
 namespace {
 
-// A wall clock adds its rounds at each call; so many nobody waits for.
+// A wall clock adds its rounds at each call; no search reaches so many.
 constexpr int64_t kMostRounds = 1'000'000;
 constexpr const char* kFormat = "tutti-search-state";
+
+// The first fields of a file, which name its owner; count and aim follow.
+std::vector<std::pair<const char*, std::string>> texts_of(const StateOwner& owner) {
+  return {{"graph_fingerprint", fingerprint_text(owner.graph_fingerprint)},
+          {"machine_fingerprint", fingerprint_text(owner.machine_fingerprint)},
+          {"costs_fingerprint", fingerprint_text(owner.costs_fingerprint)},
+          {"constraints_fingerprint", fingerprint_text(owner.constraints_fingerprint)},
+          {"seed", std::to_string(owner.seed)}};
+}
 
 void write_plan(JsonWriter& json, const char* key, const Plan& plan, double cost) {
   json.key(key).open_object().field("cost", cost).key("devices").open_list();
@@ -70,12 +80,8 @@ StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t s
 std::string state_to_json(const IslandsState& state, const StateOwner& owner) {
   JsonWriter json;
   json.open_object().field("format", kFormat).field("schema_version", 1);
-  json.field("graph_fingerprint", fingerprint_text(owner.graph_fingerprint));
-  json.field("machine_fingerprint", fingerprint_text(owner.machine_fingerprint));
-  json.field("costs_fingerprint", fingerprint_text(owner.costs_fingerprint));
-  json.field("constraints_fingerprint", fingerprint_text(owner.constraints_fingerprint));
-  json.field("seed", std::to_string(owner.seed)).field("budget_evaluations", owner.evaluations);
-  json.field("aim", owner.aim);
+  for (const auto& [key, text] : texts_of(owner)) json.field(key, text);
+  json.field("budget_evaluations", owner.evaluations).field("aim", owner.aim);
   json.field("rounds", state.rounds).field("evaluations", state.evaluations);
   json.key("walks").open_list();
   for (const Walk& walk : state.walks) {
@@ -96,17 +102,13 @@ Result<IslandsState> read_state(Source& source, const Problem& problem, const St
     fields.fail(fmt::format("this is no search state; 'format' must be {}", kFormat));
   }
   fields.schema_version(1);
-  const bool same =
-      fields.text("graph_fingerprint") == fingerprint_text(owner.graph_fingerprint) &&
-      fields.text("machine_fingerprint") == fingerprint_text(owner.machine_fingerprint) &&
-      fields.text("costs_fingerprint") == fingerprint_text(owner.costs_fingerprint) &&
-      fields.text("constraints_fingerprint") == fingerprint_text(owner.constraints_fingerprint) &&
-      fields.text("seed") == std::to_string(owner.seed) && fields.text("aim") == owner.aim;
+  bool same = fields.text("aim") == owner.aim;
+  for (const auto& [key, text] : texts_of(owner)) same = (fields.text(key) == text) && same;
   const int64_t evaluations = fields.integer("budget_evaluations", {});
   if (fields.good() && (!same || evaluations != owner.evaluations)) {
     fields.fail(
         "the search state is of another graph, machine, costs, constraints, seed, model, "
-        "scenarios or --evaluations; delete the file to begin anew");
+        "scenarios or --evaluations; delete the file to begin again");
   }
   IslandsState state;
   state.rounds = static_cast<int>(fields.integer("rounds", {.most = kMostRounds}));

@@ -1,5 +1,5 @@
-// The state of a search as a file, so that a search that was interrupted can go on: under the same
-// count and seed it then ends with the plan that it would have found in one go.
+// The state of a search as a file, so that a search that was interrupted can continue: under the
+// same count and seed it then ends with the plan of an uninterrupted search.
 // docs/formats/search-state.md.
 
 #ifndef TUTTI_SEARCH_STATE_FILE_H_
@@ -8,11 +8,11 @@
 #include <string>
 
 #include "tutti/base/source.h"
-#include "tutti/search/islands.h"
+#include "tutti/search/walk/islands.h"
 
 namespace tutti {
 
-// What a state belongs to: it may not be taken up with another problem, seed or budget.
+// What a state belongs to: it cannot be resumed with another problem, seed or budget.
 struct StateOwner {
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
@@ -29,7 +29,7 @@ StateOwner owner_of(const Problem& problem, const SearchModel& model, uint64_t s
 std::string state_to_json(const IslandsState& state, const StateOwner& owner);
 
 // Fails if the file is of another owner, or holds plans that the problem does not allow. What it
-// says of their costs is not checked here: plan_auto simulates them anew.
+// says of their costs is not checked here: plan_auto simulates them again.
 Result<IslandsState> read_state(Source& source, const Problem& problem, const StateOwner& owner);
 
 }  // namespace tutti

@@ -7,7 +7,7 @@
 // began without one. In the released model, which records no transfers, a producer's end is felt
 // when its value arrives, and the time between counts as transfer.
 //
-// A search walks thousands of runs without a trace: tutti/search/critical.h.
+// A search walks thousands of runs without a trace: tutti/search/evaluate/scenario_simulator.h.
 
 #ifndef TUTTI_TRACE_CRITICAL_PATH_H_
 #define TUTTI_TRACE_CRITICAL_PATH_H_

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tutti/search/evaluator.h"
+#include "tutti/search/evaluate/evaluator.h"
 #include "tutti/train/figures.h"
 
 namespace tutti {

@@ -8,7 +8,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/policy/doppler/model.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti {
 namespace {
@@ -54,7 +54,7 @@ auto residual_with(Change change) {
                                         : Estimate::without_contention};
     shape.marks = request.drawn ? 0 : kMarks;
     change(shape);
-    made.network = ResidualNetwork::fresh(shape, request.seed);
+    made.network = ResidualNet::fresh(shape, request.seed);
     add_default_stages(request, made.settings);
   };
 }
@@ -169,7 +169,7 @@ Result<void> check_network(const TensorFile& file, const std::string& path,
 }
 
 void add_marks(TensorFile& network) {
-  const auto shape = ResidualNetwork::shape_of(network, "the network");
+  const auto shape = ResidualNet::shape_of(network, "the network");
   if (!shape || shape->marks > 0) return;
   network.metadata["marks"] = std::to_string(kMarks);
   network.tensors["mark.weight"] = {

@@ -6,7 +6,7 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti {
 namespace {
@@ -63,7 +63,7 @@ TEST(Configuration, MarksOfNoWeightChangeNoPlan) {
   };
   const Plan before = plan();
   add_marks(general);
-  EXPECT_EQ(must(ResidualNetwork::shape_of(general, "general")).marks, 8);
+  EXPECT_EQ(must(ResidualNet::shape_of(general, "general")).marks, 8);
   EXPECT_EQ(plan().placement, before.placement);
   EXPECT_EQ(plan().priority, before.priority);
 }

@@ -37,7 +37,7 @@ constexpr std::string_view kPast = "past.";
 // What is kept of a problem that is learned again and again.
 struct Memory {
   double reference = kNoPlan;  // as in Exercise
-  Candidate label{};
+  CostedPlan label{};
   Past past{};
   std::unique_ptr<Plan> teacher_plan{};
   std::shared_ptr<const NetFeatures> features{};  // none before the first update
@@ -357,7 +357,7 @@ class DopplerTrainer : public Trainer {
   }
 
   // The best plan of the update or of those before.
-  Candidate start_of_label(size_t at, const Exercise& exercise) const {
+  CostedPlan start_of_label(size_t at, const Exercise& exercise) const {
     const auto least = std::min_element(exercise.costs.begin(), exercise.costs.end());
     if (!worlds_.empty() && memories_[at].label.cost <= *least) return memories_[at].label;
     return {exercise.plans[static_cast<size_t>(least - exercise.costs.begin())], *least};
@@ -368,7 +368,7 @@ class DopplerTrainer : public Trainer {
     const int64_t evaluations = share < how.search_until ? how.search_evaluations : 0;
     const int64_t walks = std::clamp<int64_t>(evaluations, 1, how.search_walks);
     const auto per_problem = static_cast<size_t>(walks);
-    std::vector<Candidate> found(exercises.size() * per_problem);
+    std::vector<CostedPlan> found(exercises.size() * per_problem);
     parallel_for(static_cast<int>(found.size()), settings_.threads, [&](int index, int) {
       if (stop.now()) return;
       const size_t at = static_cast<size_t>(index) / per_problem;
@@ -383,7 +383,7 @@ class DopplerTrainer : public Trainer {
       const auto first = found.begin() + static_cast<ptrdiff_t>(at * per_problem);
       exercises[at].label = std::move(*std::min_element(
           first, first + static_cast<ptrdiff_t>(per_problem),
-          [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
+          [](const CostedPlan& a, const CostedPlan& b) { return a.cost < b.cost; }));
     }
   }
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/search/islands.h"
+#include "tutti/search/walk/islands.h"
 #include "tutti/train/curriculum.h"
 #include "tutti/train/learner.h"
 #include "tutti/train/training.h"

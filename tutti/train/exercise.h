@@ -21,7 +21,7 @@ struct Exercise {
   std::vector<Episode> episodes{};
   std::vector<Plan> plans{};
   std::vector<double> costs{};
-  Candidate label{};
+  CostedPlan label{};
   Episode label_episode{};
 };
 

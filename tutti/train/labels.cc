@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/search/annealing.h"
+#include "tutti/search/walk/annealing.h"
 
 namespace tutti {
 namespace {
@@ -27,11 +27,11 @@ bool keeps_to_devices(const Problem& problem, const Plan& plan) {
 
 }  // namespace
 
-Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
-                   int64_t evaluations, const Stop& stop, Rng rng) {
+CostedPlan improved(const Problem& problem, const SearchModel& judging, CostedPlan start,
+                    int64_t evaluations, const Stop& stop, Rng rng) {
   if (evaluations <= 0 || start.cost == kNoPlan) return start;
   Evaluator evaluator(problem, judging, stop);
-  Annealing annealing(problem, evaluator.judge().depends_on_priority());
+  Annealing annealing(problem, evaluator.simulator().depends_on_priority());
   Walk walk;
   walk.start_from(start.plan, start.cost);
   annealing.improve(walk, evaluator, {.evaluations = evaluations}, Progress({.stop = stop}), rng);

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "tutti/base/tensor_file.h"
-#include "tutti/search/islands.h"
+#include "tutti/search/walk/islands.h"
 
 namespace tutti {
 
 // The best plan that annealing meets from there until it has spent so much or is stopped.
-Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
-                   int64_t evaluations, const Stop& stop, Rng rng);
+CostedPlan improved(const Problem& problem, const SearchModel& judging, CostedPlan start,
+                    int64_t evaluations, const Stop& stop, Rng rng);
 
 // The plan with the place of each op in the order of priorities for its priority. Labels are kept
 // so, in memory as in a file: a search from the one must go as from the other.

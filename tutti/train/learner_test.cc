@@ -26,7 +26,7 @@ struct Case {
 
 // All parameters are random, the biases and the last layers' too, which begin as zeros.
 TensorFile shaken_network(const ResidualShape& shape) {
-  TensorFile file = ResidualNetwork::fresh(shape, 7);
+  TensorFile file = ResidualNet::fresh(shape, 7);
   Rng rng(11);
   for (auto& [name, tensor] : file.tensors) {
     for (float& value : tensor.data) value += static_cast<float>(0.05 * rng.normal());
@@ -45,7 +45,7 @@ Constraints some_pins() {
 
 // The log-likelihoods that inference notes in drawn episodes, and those that training finds.
 void expect_same(const Case& world, const TensorFile& file) {
-  const auto network = must(ResidualNetwork::load(file, "test"));
+  const auto network = must(ResidualNet::load(file, "test"));
   ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
   std::vector<Episode> episodes(3);
   Lesson lesson{.features = &world.features};
@@ -94,8 +94,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SameNetwork,
 
 TEST(Learner, MakesWhatWasRightMoreLikely) {
   const Case world("p100-4");
-  const TensorFile file = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
-  const auto network = must(ResidualNetwork::load(file, "test"));
+  const TensorFile file = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
+  const auto network = must(ResidualNet::load(file, "test"));
   ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
   Episode episode;
   ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episode}, Rng(1)));
@@ -113,8 +113,8 @@ TEST(Learner, MakesWhatWasRightMoreLikely) {
 
 TEST(Learner, GoesOnFromACheckpointAsIfItHadNeverStopped) {
   const Case world("p100-4");
-  const TensorFile file = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
-  const auto network = must(ResidualNetwork::load(file, "test"));
+  const TensorFile file = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
+  const auto network = must(ResidualNet::load(file, "test"));
   ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
   std::vector<Episode> episodes(4);
   std::vector<Lesson> lessons;

@@ -153,11 +153,8 @@ Result<void> save(const Files& files, const Who& who, const Problem& problem,
   Plan plan{.placement = state.best.placement,
             .priority = state.best.priority,
             .strict_order = state.best.strict_order};
-  plan.provenance = {.policy = who.policy,
-                     .evaluations = state.runs,
-                     .graph_fingerprint = problem.graph.fingerprint(),
-                     .machine_fingerprint = problem.machine.fingerprint(),
-                     .costs_fingerprint = problem.costs.fingerprint()};
+  plan.provenance = {.policy = who.policy, .evaluations = state.runs};
+  note_origin(problem, 0, plan.provenance);
   if (auto done = write_file(files.plan, plan_to_json(plan, problem)); !done) return done;
   TensorFile checkpoint = who.learns ? who.checkpoint() : TensorFile{};
   if (!who.learns) checkpoint.metadata[kProposer] = kSearch;

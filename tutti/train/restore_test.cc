@@ -7,7 +7,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/train/doppler.h"
 
 namespace tutti {
@@ -22,7 +22,7 @@ TrainSettings small_settings() {
 }
 
 TensorFile after_an_update(const TrainingProblem& world) {
-  const TensorFile fresh = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
+  const TensorFile fresh = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
   const auto trainer = must(Trainer::make(fresh, "fresh", small_settings(), {&world}));
   EXPECT_TRUE(must(trainer->update({})));
   return trainer->checkpoint();
@@ -130,7 +130,7 @@ TEST(Restore, RefusesALabelThatBreaksConstraints) {
 TEST(Restore, RefusesAGraphWithoutOps) {
   const auto world = must(
       TrainingProblem::make("nothing", graph_from(R"("ops":[])"), must(make_preset("uniform-2"))));
-  const TensorFile fresh = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
+  const TensorFile fresh = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
   const auto trainer = Trainer::make(fresh, "fresh", small_settings(), {world.get()});
   ASSERT_FALSE(trainer);
   EXPECT_TRUE(trainer.error().message.starts_with("nothing: ")) << trainer.error().message;

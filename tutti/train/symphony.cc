@@ -110,8 +110,8 @@ class ClusterTrainer final : public SymphonyTrainer {
                                          first_->observer(), settings_.threads);
     if (!learner) return learner.error();
     learner_ = std::move(*learner);
-    const TensorFile rule = SymphonyModel::fresh({.knowledge = Insight::nothing}, *world_.cluster,
-                                                 world_.options.counters, 1);
+    const TensorFile rule = SymphonyModel::fresh({.knowledge = InformationLevel::nothing},
+                                                 *world_.cluster, world_.options.counters, 1);
     auto loaded = SymphonyModel::load(rule, "the rule", *world_.cluster, world_.options.counters);
     if (!loaded) return loaded.error();
     rule_ = std::move(*loaded);

@@ -25,8 +25,8 @@ namespace tutti {
 
 // A decision that was made.
 struct KeptDecision {
-  Consideration considered;
-  size_t chosen = 0;     // among the sight's actions
+  ScoredDecision considered;
+  size_t chosen = 0;     // among the features's actions
   float likelihood = 0;  // the logarithm of its odds then
   double time_ns = 0;    // when
   double reward = 0;     // of the time until the next decision

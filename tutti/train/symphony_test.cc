@@ -64,8 +64,9 @@ Played an_episode(const std::shared_ptr<const SymphonyModel>& model, const Small
 TEST(SymphonyLearner, ItsNetworkIsThatOfDecisions) {
   const SmallWorld small;
   std::vector<SymphonyShape> shapes;
-  for (const Insight knowledge :
-       {Insight::nothing, Insight::counters, Insight::topology, Insight::belief, Insight::truth}) {
+  for (const InformationLevel knowledge :
+       {InformationLevel::nothing, InformationLevel::counters, InformationLevel::topology,
+        InformationLevel::belief, InformationLevel::truth}) {
     shapes.push_back({.knowledge = knowledge});
   }
   shapes.push_back({.topology = false});

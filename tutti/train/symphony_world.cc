@@ -54,7 +54,7 @@ double mean_slowdown(const ClusterSim& sim) {
   return sum / std::max(1, count);
 }
 
-MindOptions mind_options(const ClusterSim& sim, uint64_t seed) {
+SymphonyOptions policy_options(const ClusterSim& sim, uint64_t seed) {
   return {.seed = seed,
           .truth = [&sim](const Resource& resource) { return sim.utilisation(resource); }};
 }
@@ -78,7 +78,7 @@ Played play(const std::shared_ptr<const SymphonyModel>& model, const JobScenario
             const PlaySettings& settings, uint64_t seed, const Stop& stop) {
   ClusterSim sim(model->cluster(), scenario.options);
   sim.reset(scenario.arrivals, scenario.seed);
-  SymphonyMind mind(model, mind_options(sim, seed));
+  SymphonyPolicyState policy(model, policy_options(sim, seed));
   Rng rng = Rng(seed).split(7);
   Gathered gathered(sim);
   double before = gathered.now();
@@ -86,19 +86,19 @@ Played play(const std::shared_ptr<const SymphonyModel>& model, const JobScenario
   while (!sim.done() && !stop.now()) {
     const bool last = settings.most_decisions > 0 &&
                       static_cast<int>(played.episode.decisions.size()) >= settings.most_decisions;
-    const Consideration& considered = mind.consider(sim.state());
+    const ScoredDecision& considered = policy.score(sim.state());
     if (last) {
       played.last_value = considered.value;
       break;
     }
     KeptDecision kept{.considered = considered,
                       .time_ns = static_cast<double>(sim.state().now.count())};
-    std::tie(kept.chosen, kept.likelihood) = SymphonyMind::drawn(considered.scores, rng);
-    for (const int32_t id : considered.sight.jobs) {
+    std::tie(kept.chosen, kept.likelihood) = SymphonyPolicyState::drawn(considered.scores, rng);
+    for (const int32_t id : considered.features.jobs) {
       if (!played.episode.jobs.contains(id))
-        played.episode.jobs.emplace(id, mind.rows(sim.state().job(JobId{id})));
+        played.episode.jobs.emplace(id, policy.rows(sim.state().job(JobId{id})));
     }
-    const Action action = considered.sight.actions[kept.chosen];
+    const Action action = considered.features.actions[kept.chosen];
     played.rests += action.kind == Action::Kind::no_op ? 1 : 0;
     const Result<double> reward = sim.step(action);
     TUTTI_CHECK(reward.has_value());  // sights offer only what is allowed
@@ -115,12 +115,11 @@ double judged_slowdown(const std::shared_ptr<const SymphonyModel>& model,
                        const JobScenario& scenario, const Stop& stop) {
   ClusterSim sim(model->cluster(), scenario.options);
   sim.reset(scenario.arrivals, scenario.seed);
-  SymphonyMind mind(model, mind_options(sim, scenario.seed));
+  SymphonyPolicyState policy(model, policy_options(sim, scenario.seed));
   while (!sim.done()) {
     if (stop.now()) return 0;
-    const Consideration& considered = mind.consider(sim.state());
-    const Result<double> reward =
-        sim.step(considered.sight.actions[SymphonyMind::best(considered.scores)]);
+    const ScoredDecision& considered = policy.score(sim.state());
+    const Result<double> reward = sim.step(considered.best_action());
     TUTTI_CHECK(reward.has_value());
   }
   return mean_slowdown(sim);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
 namespace {

@@ -12,7 +12,7 @@
 #include "test/support/world.h"
 #include "tutti/base/output.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/train/doppler.h"
 
 namespace tutti {
@@ -72,7 +72,7 @@ class TrainingRun : public testing::Test {
   std::string folder_;
   TrainSettings settings_;
   std::unique_ptr<TrainingProblem> world_;
-  TensorFile network_ = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
+  TensorFile network_ = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
 };
 
 TEST_F(TrainingRun, ComesToTheSameBytesWhereverItWasStoppedAndWithAnyThreads) {
@@ -103,7 +103,7 @@ TEST_F(TrainingRun, RefusesACheckpointOfOtherSettings) {
 
 TEST_F(TrainingRun, RefusesACheckpointOfAnotherNetwork) {
   ASSERT_TRUE(run("run", 1));
-  network_ = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1, .one_pass = true}, 1);
+  network_ = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 1, .one_pass = true}, 1);
   expect_another_run();
 }
 

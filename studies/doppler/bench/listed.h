@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tutti/policy/doppler/model.h"
-#include "tutti/search/evaluator.h"
+#include "tutti/search/evaluate/evaluator.h"
 
 namespace tutti {
 

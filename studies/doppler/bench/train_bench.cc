@@ -27,7 +27,7 @@
 #include "tutti/graph/import/import.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/model.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/train/learner.h"
 
 namespace tutti {
@@ -73,7 +73,7 @@ class Cast {
 
 TensorFile fresh_network(const std::string& kind) {
   using Learned = PublishedShape::Learned;
-  if (kind == "residual") return ResidualNetwork::fresh({}, 1);
+  if (kind == "residual") return ResidualNet::fresh({}, 1);
   if (kind == "placeto") return PlacetoNetwork::fresh({}, 1);
   if (kind == "gdp") return GdpNetwork::fresh({}, 1);
   PublishedShape shape;

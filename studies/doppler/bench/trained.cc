@@ -14,13 +14,14 @@
 #include <string>
 
 #include "studies/doppler/bench/listed.h"
+#include "studies/doppler/samples.h"
 #include "studies/studies.h"
 #include "tutti/base/check.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/registry.h"
-#include "tutti/search/samples.h"
+#include "tutti/search/walk/guide.h"
 
 namespace tutti {
 namespace {
@@ -59,7 +60,7 @@ void run(const std::string& name, const std::string& path, const std::string& ma
   const auto before = std::chrono::steady_clock::now();
   const Plan greedy = must(plan_greedily(model, problem));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - before;
-  const Candidate drawn = best_of_samples(model, problem, judging, kSamples, Rng(1), 1);
+  const CostedPlan drawn = best_of_samples(model, problem, judging, kSamples, Rng(1), 1);
   Guide guide(problem, model);
   double drawn_mean = 0;
   double drawn_best = kNoPlan;

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "studies/doppler/bench/listed.h"
+#include "studies/doppler/samples.h"
 #include "studies/studies.h"
 #include "tutti/base/parallel.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/auto.h"
-#include "tutti/search/random_keys.h"
-#include "tutti/search/samples.h"
+#include "tutti/search/walk/random_keys.h"
 
 namespace tutti {
 namespace {
@@ -73,7 +73,7 @@ bool run(Task& task, const DopplerModel& model, int64_t evaluations) {
   if (task.heft != kNoPlan) task.keys = judge.cost(perturbed(problem, planning, *heft));
   task.greedy = cost_of(plan_greedily(model, problem), judge);
   task.guarded = cost_of(plan_guarded(model, problem), judge);
-  const Candidate drawn = best_of_samples(model, problem, planning, kSamples, Rng(1), 1);
+  const CostedPlan drawn = best_of_samples(model, problem, planning, kSamples, Rng(1), 1);
   if (drawn.cost != kNoPlan) task.samples = judge.cost(drawn.plan);
   task.best =
       std::min({task.heft, task.contention, task.keys, task.greedy, task.guarded, task.samples});

@@ -4,7 +4,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
-#include "tutti/policy/doppler/choice.h"
+#include "tutti/policy/nn/choice.h"
 
 namespace tutti {
 namespace {

@@ -1,6 +1,6 @@
 // The networks of the configuration `as-published`: SELECT and PLACE as Doppler's authors describe
 // and release them (Yao et al. 2025), and the variants that the paper compares them with or should
-// have. residual_network.h is what `default` uses. docs/formats/model.md.
+// have. residual_net.h is what `default` uses. docs/formats/model.md.
 
 #ifndef TUTTI_STUDIES_DOPPLER_PUBLISHED_NETWORK_H_
 #define TUTTI_STUDIES_DOPPLER_PUBLISHED_NETWORK_H_

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "test/support/world.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti {
 namespace {
@@ -17,7 +17,7 @@ const PublishedShape kSmall{.width = 8, .steps = 1};
 // The sentence with which both readers refuse the file.
 std::string refusal(const TensorFile& file) {
   const auto published = PublishedNetwork::load(file, "m.safetensors");
-  const auto residual = ResidualNetwork::load(file, "m.safetensors");
+  const auto residual = ResidualNet::load(file, "m.safetensors");
   EXPECT_FALSE(published || residual);
   if (published || residual) return "";
   const bool ours = file.metadata.contains("network") && file.metadata.at("network") == "published";
@@ -88,7 +88,7 @@ TEST(ModelFiles, MustTellNumbersInRange) {
   const std::pair<TensorFile, std::vector<const char*>> files[] = {
       {PublishedNetwork::fresh(kSmall, 1),
        {"width", "steps", "every_step", "released_bookkeeping", "learned"}},
-      {ResidualNetwork::fresh({.width = 8, .second = 8, .rounds = 1}, 1),
+      {ResidualNet::fresh({.width = 8, .second = 8, .rounds = 1}, 1),
        {"width", "second", "rounds", "one_pass", "device_columns", "contention"}}};
   for (const auto& [good, keys] : files) {
     for (const char* key : keys) {
@@ -111,7 +111,7 @@ TEST(ModelFiles, MustHoldEveryTensorInItsShape) {
   for (const TensorFile& good :
        {PublishedNetwork::fresh(kSmall, 1),
         PublishedNetwork::fresh({.learned = Learned::joint, .width = 8, .steps = 1}, 1),
-        ResidualNetwork::fresh({.width = 8, .second = 8, .rounds = 1}, 1)}) {
+        ResidualNet::fresh({.width = 8, .second = 8, .rounds = 1}, 1)}) {
     for (const auto& [name, tensor] : good.tensors) {
       TensorFile file = good;
       file.tensors.erase(name);

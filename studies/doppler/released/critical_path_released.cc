@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tutti/base/random.h"
-#include "tutti/policy/memory.h"
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/schedule/memory.h"
+#include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
 namespace {
@@ -87,8 +87,8 @@ DeviceId released_device(const ReleasedBookkeeping& books, OpId op, Rng& rng) {
 
 }  // namespace
 
-Result<Plan> CriticalPathReleased::plan(const Problem& problem, const Budget& /*budget*/,
-                                        uint64_t seed) {
+Result<Plan> plan_critical_path_released(const Problem& problem, const Budget& /*budget*/,
+                                         uint64_t seed) {
   const Graph& graph = problem.graph;
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::distinct_pairs);
   Rng rng(seed);

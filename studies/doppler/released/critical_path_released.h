@@ -16,10 +16,8 @@ namespace tutti {
 
 // Obeys the devices an op may use and colocation; refuses (infeasible) if memory does not hold the
 // placement. Emits no timeline: its own bookings are not a schedule.
-class CriticalPathReleased : public Planner {
- public:
-  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override;
-};
+Result<Plan> plan_critical_path_released(const Problem& problem, const Budget& budget,
+                                         uint64_t seed);
 
 }  // namespace tutti
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tutti/policy/nn/orthogonal.h"
+#include "studies/doppler/nn/orthogonal.h"
 
 namespace tutti {
 

@@ -4,8 +4,8 @@
 
 #include "tutti/base/check.h"
 #include "tutti/plan/draft.h"
-#include "tutti/policy/doppler/choice.h"
 #include "tutti/policy/doppler/followed_devices.h"
+#include "tutti/policy/nn/choice.h"
 
 namespace tutti {
 namespace {

@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "studies/doppler/nets.h"
+#include "studies/doppler/nn/standardise.h"
 #include "studies/doppler/published/network.h"
 #include "studies/doppler/torch/modules.h"
-#include "tutti/policy/nn/standardise.h"
 #include "tutti/train/torch/module.h"
 
 namespace tutti {

@@ -8,7 +8,7 @@
 #include "studies/doppler/released/model.h"
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/train/configuration.h"
 #include "tutti/train/doppler.h"
 
@@ -30,7 +30,7 @@ TEST(StudyTraining, LearnsALabelOnEqualDevicesByHeart) {
                       .search_evaluations = 200,
                       .search_until = 0.2}};
   settings.check_every = 50;
-  const TensorFile network = ResidualNetwork::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
+  const TensorFile network = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 1}, 1);
   double greedy = 9;
   double label = 9;
   RunSettings run{.folder = testing::TempDir() + "tutti-by-heart"};

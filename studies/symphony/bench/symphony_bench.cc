@@ -71,7 +71,8 @@ struct Bench {
 Result<TensorFile> read_model(const std::string& path, const Bench& bench) {
   constexpr std::string_view kUntrained = "untrained:";
   if (path.starts_with(kUntrained)) {
-    const auto knowledge = parse_knowledge(std::string_view(path).substr(kUntrained.size()));
+    const auto knowledge =
+        parse_information_level(std::string_view(path).substr(kUntrained.size()));
     if (!knowledge) return invalid_input(path + ": there is no such knowledge");
     return SymphonyModel::fresh({.knowledge = *knowledge}, *bench.study.cluster,
                                 bench.study.world.options.counters, 1);
@@ -138,24 +139,25 @@ int show_sight(const std::string& path) {
     const JobScenario scenario = bench.scenario(0.6, true, episode);
     ClusterSim sim(*bench.study.cluster, scenario.options);
     sim.reset(scenario.arrivals, scenario.seed);
-    const MindOptions options{.seed = episode, .truth = [&sim](const Resource& resource) {
-                                return sim.utilisation(resource);
-                              }};
-    SymphonyMind mind(model, options);
-    SymphonyMind judge(told, options);
+    const SymphonyOptions options{.seed = episode, .truth = [&sim](const Resource& resource) {
+                                    return sim.utilisation(resource);
+                                  }};
+    SymphonyPolicyState policy(model, options);
+    SymphonyPolicyState judge(told, options);
     int64_t epoch = -1;
     while (!sim.done()) {
-      const Sight seen = mind.consider(sim.state()).sight;
-      const Consideration& true_one = judge.consider(sim.state());
+      const DecisionFeatures seen = policy.score(sim.state()).features;
+      const ScoredDecision& true_one = judge.score(sim.state());
       if (sim.state().epoch != epoch) {
         epoch = sim.state().epoch;
         for (int v = 0; v < model->topology().size(); ++v) {
           const auto at = static_cast<size_t>(v);
-          const auto others = [&](const Sight& sight) {
-            return std::max(0.0F, sight.seen[at * kVertexSeen + kUse] - sight.own_before[at]) +
-                   sight.unseen[at];
+          const auto others = [&](const DecisionFeatures& features) {
+            return std::max(0.0F,
+                            features.seen[at * kVertexSeen + kUse] - features.own_before[at]) +
+                   features.unseen[at];
           };
-          const double truth = others(true_one.sight);
+          const double truth = others(true_one.features);
           const double error = others(seen) - truth;
           Errors& errors = by_kind[kind_name(model->topology().resource(v).kind)];
           ++errors.count;
@@ -164,7 +166,7 @@ int show_sight(const std::string& path) {
           errors.truth += truth;
         }
       }
-      const Action action = true_one.sight.actions[SymphonyMind::best(true_one.scores)];
+      const Action action = true_one.best_action();
       TUTTI_CHECK(sim.step(action).has_value());
     }
   }
@@ -374,11 +376,11 @@ int show_latency(const std::string& path) {
       const JobScenario scenario = bench.scenario(0.9, true, episode);
       ClusterSim sim(*bench.study.cluster, scenario.options);
       sim.reset(scenario.arrivals, scenario.seed);
-      SymphonyMind mind(model, {.seed = episode, .batch = batch});
+      SymphonyPolicyState policy(model, {.seed = episode, .batch = batch});
       while (!sim.done()) {
         const auto begin = std::chrono::steady_clock::now();
-        const Consideration& considered = mind.consider(sim.state());
-        const Action action = considered.sight.actions[SymphonyMind::best(considered.scores)];
+        const ScoredDecision& considered = policy.score(sim.state());
+        const Action action = considered.best_action();
         times.push_back(
             std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
                 .count());

@@ -252,7 +252,7 @@ Rival make_trained(const std::string& text, World& world) {
   auto model = SymphonyModel::load(*file, path, world.cluster, world.counted.state().counters);
   if (!model) stop_with(model.error());
   ClusterSim& sim = world.counted;
-  MindOptions options;  // of the truth only a model that was trained on it makes use
+  SymphonyOptions options;  // of the truth only a model that was trained on it makes use
   options.truth = [&sim](const Resource& resource) { return sim.utilisation(resource); };
   return {text.substr(0, colon), std::make_unique<SymphonyDispatcher>(*model, options), true};
 }

@@ -1,4 +1,4 @@
-// Clusters, the problem they form, and how a placement of them becomes one of ops.
+// OpGroups, the problem they form, and how a placement of them becomes one of ops.
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "tutti/graph/make/cholesky.h"
 #include "tutti/graph/make/family/family.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/policy/coarse/clusters.h"
 #include "tutti/policy/coarse/coarse_problem.h"
+#include "tutti/policy/coarse/op_groups.h"
 #include "tutti/policy/coarse/refine.h"
 #include "tutti/policy/testing.h"
 
@@ -35,32 +35,32 @@ std::vector<Named> graphs() {
   return all;
 }
 
-TEST(Clusters, ReadOnlyFromLowerNumbers) {
+TEST(OpGroups, ReadOnlyFromLowerNumbers) {
   for (Named& named : graphs()) {
     SCOPED_TRACE(named.name);
     const World world(std::move(named.graph), "p100-4");
-    const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
+    const OpGroups groups = group_ops(*world.problem, {.most = 100, .fewest = 100});
     for (const OpId op : world.graph.ops()) {
       for (const EdgeId edge : world.graph.edges(op)) {
         const OpId producer = world.graph.edge_from(edge);
         if (!producer.valid()) continue;
-        ASSERT_LE(clusters.of_op[producer.index], clusters.of_op[op.index]);
+        ASSERT_LE(groups.of_op[producer.index], groups.of_op[op.index]);
       }
     }
   }
 }
 
-TEST(Clusters, AreAboutAsManyAsWantedAndNoneIsMuchHeavierThanOthers) {
+TEST(OpGroups, AreAboutAsManyAsWantedAndNoneIsMuchHeavierThanOthers) {
   for (Named& named : graphs()) {
     SCOPED_TRACE(named.name);
     const World world(std::move(named.graph), "p100-4");
-    const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-    EXPECT_GE(clusters.count, 100);
-    EXPECT_LE(clusters.count, 300);  // all-to-all: levels stay wide enough for the devices
-    std::vector<double> work(static_cast<size_t>(clusters.count), 0);
+    const OpGroups groups = group_ops(*world.problem, {.most = 100, .fewest = 100});
+    EXPECT_GE(groups.count, 100);
+    EXPECT_LE(groups.count, 300);  // all-to-all: levels stay wide enough for the devices
+    std::vector<double> work(static_cast<size_t>(groups.count), 0);
     double all = 0;
     for (const OpId op : world.graph.ops()) {
-      work[clusters.of_op[op.index]] += world.costs.mean_run_time_ns(op);
+      work[groups.of_op[op.index]] += world.costs.mean_run_time_ns(op);
       all += world.costs.mean_run_time_ns(op);
     }
     EXPECT_LE(*std::max_element(work.begin(), work.end()), 2 * all / 100);
@@ -68,15 +68,15 @@ TEST(Clusters, AreAboutAsManyAsWantedAndNoneIsMuchHeavierThanOthers) {
   }
 }
 
-TEST(Clusters, StayManyWhereOpsReadAnyOthers) {
+TEST(OpGroups, StayManyWhereOpsReadAnyOthers) {
   const World grainy(must(make_stencil({.width = 40, .steps = 40})), "p100-4");
   const World random(must(make_random({.ops = 1600, .degree = 6})), "p100-4");
   const Coarsening coarsening{.most = 400, .fewest = 100};
-  EXPECT_EQ(cluster_ops(*grainy.problem, coarsening).count, 100);
-  EXPECT_EQ(cluster_ops(*random.problem, coarsening).count, 400);
+  EXPECT_EQ(group_ops(*grainy.problem, coarsening).count, 100);
+  EXPECT_EQ(group_ops(*random.problem, coarsening).count, 400);
 }
 
-TEST(Clusters, OfAChainAreItsPieces) {
+TEST(OpGroups, OfAChainAreItsPieces) {
   std::vector<std::string> ops;
   for (int i = 0; i < 64; ++i) {
     const std::vector<std::string> operands = {fmt::format("{}", i - 1)};
@@ -84,16 +84,16 @@ TEST(Clusters, OfAChainAreItsPieces) {
         op_json(fmt::format("{}", i), 10, i == 0 ? std::vector<std::string>{} : operands));
   }
   const World world(graph_of_ops(ops), "uniform-2");
-  const Clusters clusters = cluster_ops(*world.problem, {.most = 4, .fewest = 4});
-  EXPECT_EQ(clusters.count, 4);
+  const OpGroups groups = group_ops(*world.problem, {.most = 4, .fewest = 4});
+  EXPECT_EQ(groups.count, 4);
   for (int i = 1; i < 64; ++i) {
     const int step =
-        clusters.of_op[static_cast<size_t>(i)] - clusters.of_op[static_cast<size_t>(i - 1)];
+        groups.of_op[static_cast<size_t>(i)] - groups.of_op[static_cast<size_t>(i - 1)];
     EXPECT_TRUE(step == 0 || step == 1) << "op " << i;
   }
 }
 
-TEST(Clusters, DoNotJoinTheTwoWaysOfADiamondAcrossIt) {
+TEST(OpGroups, DoNotJoinTheTwoWaysOfADiamondAcrossIt) {
   // Of a -> b -> d, a -> c -> d with a dear edge a -> d, only a and d joined would make a cycle.
   const World world(graph_from(R"("ops":[
       {"name":"a","kind":"k","run_time_ns":1,"outputs":[{"bytes":1000000}]},
@@ -101,14 +101,14 @@ TEST(Clusters, DoNotJoinTheTwoWaysOfADiamondAcrossIt) {
       {"name":"c","kind":"k","run_time_ns":1,"operands":["a"]},
       {"name":"d","kind":"k","run_time_ns":1,"operands":["a","b","c"]}])"),
                     "uniform-2");
-  const Clusters clusters = cluster_ops(*world.problem, {.most = 2, .fewest = 2});
-  EXPECT_NE(clusters.of_op[0], clusters.of_op[3]);
+  const OpGroups groups = group_ops(*world.problem, {.most = 2, .fewest = 2});
+  EXPECT_NE(groups.of_op[0], groups.of_op[3]);
 }
 
-TEST(Clusters, AreTheSameInEveryRun) {
+TEST(OpGroups, AreTheSameInEveryRun) {
   const World world(must(make_layered({.ops = 2000})), "mixed-5");
-  EXPECT_EQ(cluster_ops(*world.problem, {.most = 150, .fewest = 150}).of_op,
-            cluster_ops(*world.problem, {.most = 150, .fewest = 150}).of_op);
+  EXPECT_EQ(group_ops(*world.problem, {.most = 150, .fewest = 150}).of_op,
+            group_ops(*world.problem, {.most = 150, .fewest = 150}).of_op);
 }
 
 Constraints some_constraints(const Graph& graph) {
@@ -128,24 +128,24 @@ World constrained_world() {
   return World(std::move(graph), must(make_preset("mixed-5")), {}, constraints);
 }
 
-TEST(CoarseProblem, AllowsAClusterJustWhatEachOfItsOpsMayUse) {
+TEST(CoarseProblem, AllowsAGroupJustWhatEachOfItsOpsMayUse) {
   const World world = constrained_world();
-  const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-  const Problem coarse = must(coarse_problem(*world.problem, clusters));
+  const OpGroups groups = group_ops(*world.problem, {.most = 100, .fewest = 100});
+  const Problem coarse = must(coarse_problem(*world.problem, groups));
   for (const OpId op : world.graph.ops()) {
     const auto own = world.problem->devices_for(op);
-    const auto cluster = coarse.devices_for(OpId{clusters.of_op[op.index]});
-    ASSERT_TRUE(std::equal(own.begin(), own.end(), cluster.begin(), cluster.end()));
+    const auto group = coarse.devices_for(OpId{groups.of_op[op.index]});
+    ASSERT_TRUE(std::equal(own.begin(), own.end(), group.begin(), group.end()));
   }
 }
 
 TEST(CoarseProblem, KeepsColocatedOpsTogether) {
   const World world = constrained_world();
-  const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-  const Problem coarse = must(coarse_problem(*world.problem, clusters));
+  const OpGroups groups = group_ops(*world.problem, {.most = 100, .fewest = 100});
+  const Problem coarse = must(coarse_problem(*world.problem, groups));
   const auto same_device = [&](int a, int b) {
-    const OpId first{clusters.of_op[static_cast<size_t>(a)]};
-    const OpId second{clusters.of_op[static_cast<size_t>(b)]};
+    const OpId first{groups.of_op[static_cast<size_t>(a)]};
+    const OpId second{groups.of_op[static_cast<size_t>(b)]};
     return first == second || (coarse.colocation_group(first) >= 0 &&
                                coarse.colocation_group(first) == coarse.colocation_group(second));
   };
@@ -158,32 +158,32 @@ TEST(CoarseProblem, KeepsColocatedOpsTogether) {
 
 TEST(CoarseProblem, AddsUpRunTimesOnEveryDevice) {
   const World world(must(make_cholesky({.tiles = 14})), "mixed-5");
-  const Clusters clusters = cluster_ops(*world.problem, {.most = 60, .fewest = 60});
-  const Problem coarse = must(coarse_problem(*world.problem, clusters));
+  const OpGroups groups = group_ops(*world.problem, {.most = 60, .fewest = 60});
+  const Problem coarse = must(coarse_problem(*world.problem, groups));
   for (const DeviceId device : world.machine.devices()) {
-    std::vector<Duration> sum(static_cast<size_t>(clusters.count), Duration{0});
+    std::vector<Duration> sum(static_cast<size_t>(groups.count), Duration{0});
     for (const OpId op : world.graph.ops()) {
-      sum[clusters.of_op[op.index]] += world.costs.run_time(op, device);
+      sum[groups.of_op[op.index]] += world.costs.run_time(op, device);
     }
-    for (const OpId cluster : coarse.graph.ops()) {
-      EXPECT_EQ(coarse.costs.run_time(cluster, device), sum[cluster.index]);
+    for (const OpId group : coarse.graph.ops()) {
+      EXPECT_EQ(coarse.costs.run_time(group, device), sum[group.index]);
     }
   }
 }
 
-TEST(CoarseProblem, MovesEveryValueThatLeavesItsClusterOnceToEachReader) {
+TEST(CoarseProblem, MovesEveryValueThatLeavesItsGroupOnceToEachReader) {
   const World world(must(make_stencil({.width = 40, .steps = 40})), "p100-4");
-  const Clusters clusters = cluster_ops(*world.problem, {.most = 100, .fewest = 100});
-  const Problem coarse = must(coarse_problem(*world.problem, clusters));
+  const OpGroups groups = group_ops(*world.problem, {.most = 100, .fewest = 100});
+  const Problem coarse = must(coarse_problem(*world.problem, groups));
   std::map<std::pair<int32_t, int32_t>, int64_t> expected;  // bytes by producer and reader
   for (const ValueId value : world.graph.values()) {
     const OpId producer = world.graph.producer(value);
     if (!producer.valid()) continue;
     std::set<int32_t> readers;
     for (const EdgeId edge : world.graph.consumers(value)) {
-      readers.insert(clusters.of_op[world.graph.edge_to(edge).index]);
+      readers.insert(groups.of_op[world.graph.edge_to(edge).index]);
     }
-    const int32_t from = clusters.of_op[producer.index];
+    const int32_t from = groups.of_op[producer.index];
     for (const int32_t to : readers) {
       if (to != from) expected[{from, to}] += world.graph.bytes(value);
     }
@@ -206,8 +206,8 @@ TEST(CoarseProblem, KeepsGivenTransferTimes) {
       graph_of_ops({op_json("a", 10), op_json("b", 10, {"a"}, {77}), op_json("c", 10, {"a"}, {33}),
                     op_json("d", 10, {"b", "c"}, {5, 6})}),
       "uniform-2");
-  const Clusters clusters{.of_op = {0, 1, 1, 2}, .count = 3};
-  const Problem coarse = must(coarse_problem(*world.problem, clusters));
+  const OpGroups groups{.of_op = {0, 1, 1, 2}, .count = 3};
+  const Problem coarse = must(coarse_problem(*world.problem, groups));
   const Graph& graph = coarse.graph;
   ASSERT_EQ(graph.edge_count(), 3);
   const auto time = [&](int edge) {

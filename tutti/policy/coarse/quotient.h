@@ -1,4 +1,4 @@
-// A Quotient is a graph as clustering sees it: groups of ops, which group reads from which, and how
+// A Quotient is a graph as grouping sees it: groups of ops, which group reads from which, and how
 // many bytes. It knows nothing of devices.
 //
 // Groups are numbered so that every link goes from a lower number to a higher one, which is also
@@ -46,7 +46,7 @@ Quotient quotient_of(const Problem& problem, std::vector<int32_t>& of_op);
 // groups; it becomes the new group's number. Requires that no cycle comes of it.
 Quotient joined(const Quotient& quotient, std::vector<int32_t>& leader);
 
-// By group: how many groups the longest way to it passes before it.
+// By group: how many groups the longest path to it passes before it.
 std::vector<int32_t> levels(const Quotient& quotient);
 
 }  // namespace tutti

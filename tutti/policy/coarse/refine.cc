@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "tutti/policy/contention.h"
-#include "tutti/policy/ready_queue.h"
+#include "tutti/policy/schedule/contention.h"
+#include "tutti/policy/schedule/ready_queue.h"
 
 namespace tutti {
 namespace {

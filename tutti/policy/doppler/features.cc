@@ -6,7 +6,7 @@
 #include "tutti/base/check.h"
 #include "tutti/graph/analysis.h"
 #include "tutti/graph/groups.h"
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
 namespace {
@@ -88,7 +88,7 @@ class Maker {
     }
   }
 
-  // The producer and the reader through which the longest ways go; the first of equal ones.
+  // The producer and the reader through which the longest paths go; the first of equal ones.
   void follow_ways() {
     const size_t ops = static_cast<size_t>(graph_.size());
     out_.next.assign(ops, -1);

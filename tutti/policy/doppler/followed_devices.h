@@ -1,6 +1,6 @@
-// Which device of this machine stands for which device of a plan that is followed. At first each
-// for itself; where a network likes two devices the same they may change names, so that the plan
-// becomes one of its equals that the network can learn (Acting::rename_equals).
+// Maps the devices of a plan that is followed to devices of the machine. At first each to itself;
+// if a net scores two devices equally they may change names, so that the plan becomes an equal one
+// that the net can learn (Acting::rename_equals).
 
 #ifndef TUTTI_POLICY_DOPPLER_FOLLOWED_DEVICES_H_
 #define TUTTI_POLICY_DOPPLER_FOLLOWED_DEVICES_H_

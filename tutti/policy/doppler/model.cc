@@ -8,9 +8,15 @@ namespace tutti {
 namespace {
 
 std::vector<NetFamily>& families() {
-  static std::vector<NetFamily> all = {{.name = "residual",
-                                        .load = load_residual_net,
-                                        .variants = {"one_pass", "device_columns", "start_alone"}}};
+  static std::vector<NetFamily> all = {
+      {.name = "residual",
+       .load = [](const TensorFile& file,
+                  const std::string& path) -> Result<std::shared_ptr<const DopplerNet>> {
+         Result<ResidualNet> net = ResidualNet::load(file, path);
+         if (!net) return net.error();
+         return {std::make_shared<const ResidualNet>(std::move(*net))};
+       },
+       .variants = {"one_pass", "device_columns", "start_alone"}}};
   return all;
 }
 
@@ -45,8 +51,8 @@ Error unknown_network(const TensorFile& file, const std::string& path) {
 
 Result<DopplerModel> DopplerModel::load(const TensorFile& file, const std::string& path) {
   if (file.metadata.contains(kAdamSteps)) {
-    return invalid_input(
-        fmt::format("{}: this is a checkpoint; take the model.safetensors beside it", path));
+    return invalid_input(fmt::format(
+        "{}: this is a checkpoint; take the model.safetensors in the same folder", path));
   }
   const std::string name = network_named_in(file);
   for (const NetFamily& family : net_families()) {

@@ -1,5 +1,5 @@
-// A DopplerModel is a trained pair of SELECT and PLACE, of whichever family of networks its file
-// says (net.h). It is immutable; actors made of it serve one problem and one thread each.
+// A DopplerModel is a trained pair of SELECT and PLACE, of the family of nets that its file names
+// (net.h). It is immutable; actors made of it serve one problem and one thread each.
 
 #ifndef TUTTI_POLICY_DOPPLER_MODEL_H_
 #define TUTTI_POLICY_DOPPLER_MODEL_H_
@@ -15,16 +15,16 @@ namespace tutti {
 // In the metadata of a checkpoint, and of no model: the steps that the optimiser has done.
 inline constexpr const char* kAdamSteps = "adam_steps";
 
-// The word `network` of a file's metadata; empty if it has none.
+// The word `network` of the metadata of a file; empty if it has none.
 std::string network_named_in(const TensorFile& file);
 
-// A sentence about a file whose network this program does not know.
+// The error for a file whose net this program does not know.
 Error unknown_network(const TensorFile& file, const std::string& path);
 
 class DopplerModel {
  public:
-  // Fails (invalid_input) unless the file is a whole model of a network there is. A checkpoint is
-  // none: its network is the last one, not the best.
+  // Fails (invalid_input) unless the file is a complete model of a known net. A checkpoint is not:
+  // its weights are the last ones, not the best.
   static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
 
   // As those of DopplerNet.

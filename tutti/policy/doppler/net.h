@@ -1,8 +1,8 @@
-// A DopplerNet is a trained network, or pair of them, that makes plans: the residual one of the
-// product, or one that a study has added to the table below.
+// A DopplerNet makes plans with trained weights: the residual net of the product, or one that a
+// study has added to the table below.
 //
-// A net owns its features: what it is told about a problem before anything is placed. Whoever has
-// several actors, or a learner, for one problem makes them once and passes them back.
+// A net owns its features: its input about a problem before anything is placed. A caller with
+// several actors, or a learner, for one problem makes them once and passes them to each.
 
 #ifndef TUTTI_POLICY_DOPPLER_NET_H_
 #define TUTTI_POLICY_DOPPLER_NET_H_
@@ -15,8 +15,8 @@
 #include "tutti/base/check.h"
 #include "tutti/base/tensor_file.h"
 #include "tutti/plan/problem.h"
+#include "tutti/policy/doppler/draft_features.h"
 #include "tutti/policy/doppler/episode.h"
-#include "tutti/policy/doppler/scene.h"
 
 namespace tutti {
 
@@ -26,7 +26,7 @@ class NetFeatures {
   virtual ~NetFeatures() = default;
 };
 
-// The features as those who know the family see them.
+// The features as the type of their family.
 template <class Features>
 const Features& features_as(const NetFeatures& features) {
   const auto* known = dynamic_cast<const Features*>(&features);
@@ -43,23 +43,23 @@ class DopplerNet {
   // and to this net.
   virtual std::unique_ptr<Actor> actor(const Problem& problem,
                                        const NetFeatures& features) const = 0;
-  // What the times of its plans are worked out by.
+  // How the times of its plans are estimated.
   virtual Estimate estimate() const = 0;
 };
 
-// The networks that files may hold, by the word `network` of their metadata.
+// The nets that files may hold, by the word `network` of their metadata.
 struct NetFamily {
   std::string name;
-  // Fails (invalid_input) unless the file holds a whole network of the family.
+  // Fails (invalid_input) unless the file holds a complete net of the family.
   std::function<Result<std::shared_ptr<const DopplerNet>>(const TensorFile& file,
                                                           const std::string& path)>
       load;
-  // Words of the metadata in which networks of the family differ in kind, not in size.
+  // Words of the metadata in which nets of the family differ in kind, not in size.
   std::vector<std::string> variants{};
 };
 
 const std::vector<NetFamily>& net_families();
-// For programs with networks of their own: in main, before anything else. A new name.
+// For programs with nets of their own: call it in main, before anything else. The name must be new.
 void add_net_family(NetFamily family);
 
 }  // namespace tutti

@@ -7,23 +7,23 @@
 #include "tutti/policy/coarse/coarse_problem.h"
 #include "tutti/policy/coarse/refine.h"
 #include "tutti/policy/heuristic/contention_eft.h"
-#include "tutti/policy/ranks.h"
-#include "tutti/policy/tight_memory.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/tight_memory.h"
 
 namespace tutti {
 namespace {
 
-// Both ways to go through the ops, and the one that is done sooner by its own account: the longest
-// way first, ops leaving their clusters where it pays; and as the clusters were planned, all
-// staying. The first serves where devices would wait, the second where links are narrow.
-std::optional<Plan> best_refined(const Problem& problem, const Clusters& clusters,
+// The better of two refinements, by estimated makespan: the longest path first, with ops leaving
+// their groups if it pays; and in the order of the groups, with all ops staying. The first is good
+// if devices would wait, the second if links are narrow.
+std::optional<Plan> best_refined(const Problem& problem, const OpGroups& groups,
                                  const Plan& coarse_plan, const std::vector<double>& rank,
                                  double memory_share, const Stop& stop) {
   std::vector<DeviceId> suggested;
   std::vector<double> turn;
-  for (const int32_t cluster : clusters.of_op) {
-    suggested.push_back(coarse_plan.placement[static_cast<size_t>(cluster)]);
-    turn.push_back(-static_cast<double>(coarse_plan.priority[static_cast<size_t>(cluster)]));
+  for (const int32_t group : groups.of_op) {
+    suggested.push_back(coarse_plan.placement[static_cast<size_t>(group)]);
+    turn.push_back(-static_cast<double>(coarse_plan.priority[static_cast<size_t>(group)]));
   }
   std::optional<Plan> staying =
       refined(problem, suggested, turn,
@@ -38,7 +38,7 @@ std::optional<Plan> best_refined(const Problem& problem, const Clusters& cluster
 }  // namespace
 
 Result<Plan> plan_greedily(const DopplerModel& model, const Problem& problem, const Stop& stop) {
-  return problem.graph.size() > kMostOpByOp ? plan_by_clusters(model, problem, stop)
+  return problem.graph.size() > kMostOpByOp ? plan_by_groups(model, problem, stop)
                                             : plan_op_by_op(model, problem, stop);
 }
 
@@ -66,14 +66,14 @@ Result<Plan> plan_op_by_op(const DopplerModel& model, const Problem& problem, co
   if (!overflow) return plan;
   return invalid_input(
       "the model's weights are so large that its answers are no numbers; take another model, or "
-      "train it anew with lower rates");
+      "train it again with lower rates");
 }
 
-Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem, const Stop& stop,
-                              const Coarsening& coarsening) {
-  const Clusters clusters = cluster_ops(problem, coarsening);
-  if (clusters.count > problem.graph.size() / 2) return plan_op_by_op(model, problem, stop);
-  const Result<Problem> coarse = coarse_problem(problem, clusters);
+Result<Plan> plan_by_groups(const DopplerModel& model, const Problem& problem, const Stop& stop,
+                            const Coarsening& coarsening) {
+  const OpGroups groups = group_ops(problem, coarsening);
+  if (groups.count > problem.graph.size() / 2) return plan_op_by_op(model, problem, stop);
+  const Result<Problem> coarse = coarse_problem(problem, groups);
   if (!coarse) return plan_op_by_op(model, problem, stop);  // sums beyond all limits
   const Result<Plan> coarse_plan = plan_op_by_op(model, *coarse, stop);
   if (!coarse_plan && stop.now()) return out_of_time();
@@ -81,7 +81,7 @@ Result<Plan> plan_by_clusters(const DopplerModel& model, const Problem& problem,
   if (!coarse_plan) return plan_op_by_op(model, problem, stop);
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
   return plan_with_room(problem, stop, [&](double share) {
-    return best_refined(problem, clusters, *coarse_plan, rank, share, stop);
+    return best_refined(problem, groups, *coarse_plan, rank, share, stop);
   });
 }
 

@@ -1,4 +1,4 @@
-// Greedy plans: of graphs that are placed by clusters, and of models that are none.
+// Greedy plans: of graphs that are placed by groups, and of models that are none.
 
 #include "tutti/policy/doppler/planner.h"
 
@@ -8,10 +8,10 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
 #include "tutti/policy/doppler/general.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 #include "tutti/policy/heuristic/contention_eft.h"
+#include "tutti/policy/schedule/tight_memory.h"
 #include "tutti/policy/testing.h"
-#include "tutti/policy/tight_memory.h"
 
 namespace tutti {
 namespace {
@@ -56,8 +56,8 @@ TEST(PlanGuarded, IsTheSoonerOfTheGreedyPlanAndEarliestFinish) {
 }
 
 TEST(PlanGuarded, LeavesPlansAloneThatAreTimedWithoutContention) {
-  const DopplerModel model = must(DopplerModel::load(
-      ResidualNetwork::fresh({.estimate = Estimate::without_contention}, 1), ""));
+  const DopplerModel model = must(
+      DopplerModel::load(ResidualNet::fresh({.estimate = Estimate::without_contention}, 1), ""));
   const World world(must(make_layered({.ops = 80, .width = 8})), "p100-4");
   EXPECT_EQ(must(plan_guarded(model, *world.problem)).placement,
             must(plan_greedily(model, *world.problem)).placement);
@@ -66,8 +66,8 @@ TEST(PlanGuarded, LeavesPlansAloneThatAreTimedWithoutContention) {
 // Every weight is a number, and what comes of them is none.
 TEST(PlanGreedily, RefusesAModelWhoseAnswersAreNoNumbers) {
   const World world(must(make_layered({.ops = 30, .width = 5})), "p100-4");
-  std::vector<TensorFile> files = {ResidualNetwork::fresh({}, 1),
-                                   ResidualNetwork::fresh({.one_pass = true}, 1)};
+  std::vector<TensorFile> files = {ResidualNet::fresh({}, 1),
+                                   ResidualNet::fresh({.one_pass = true}, 1)};
   for (TensorFile& file : files) {
     ASSERT_TRUE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
     for (auto& [name, tensor] : file.tensors) {
@@ -81,14 +81,14 @@ TEST(PlanGreedily, RefusesAModelWhoseAnswersAreNoNumbers) {
       EXPECT_NE(plan.error().message.find("no numbers"), std::string::npos);
     }
   }
-  TensorFile file = ResidualNetwork::fresh({}, 1);
+  TensorFile file = ResidualNet::fresh({}, 1);
   file.tensors.at("select.rank").data[0] = 3e38F;  // SELECT alone
   file.tensors.at("select.last.weight").data.assign(64, 3e38F);
   EXPECT_FALSE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
 }
 
 TEST(DopplerModel, NamesANetworkThatThisProgramDoesNotKnow) {
-  TensorFile file = ResidualNetwork::fresh({}, 1);
+  TensorFile file = ResidualNet::fresh({}, 1);
   file.metadata["network"] = "of\nothers";
   const auto model = DopplerModel::load(file, "m.safetensors");
   ASSERT_FALSE(model);
@@ -100,17 +100,17 @@ TEST(DopplerModel, NamesANetworkThatThisProgramDoesNotKnow) {
   EXPECT_FALSE(DopplerModel::load(file, "m.safetensors"));
 }
 
-TEST(PlanByClusters, IsTheSameInEveryRun) {
+TEST(PlanByGroups, IsTheSameInEveryRun) {
   const World world(must(make_cholesky({.tiles = 14})), "mixed-5");
   const Plan first =
-      must(plan_by_clusters(general_model(), *world.problem, {}, {.most = 60, .fewest = 60}));
+      must(plan_by_groups(general_model(), *world.problem, {}, {.most = 60, .fewest = 60}));
   const Plan second =
-      must(plan_by_clusters(general_model(), *world.problem, {}, {.most = 60, .fewest = 60}));
+      must(plan_by_groups(general_model(), *world.problem, {}, {.most = 60, .fewest = 60}));
   EXPECT_EQ(first.placement, second.placement);
   EXPECT_EQ(first.priority, second.priority);
 }
 
-TEST(PlanByClusters, ObeysPinsForbiddenPairsAndColocation) {
+TEST(PlanByGroups, ObeysPinsForbiddenPairsAndColocation) {
   Graph graph = must(make_layered({.ops = 1500}));
   const auto name = [&](int op) { return std::string(graph.op_name(OpId{op})); };
   Constraints constraints;
@@ -124,11 +124,11 @@ TEST(PlanByClusters, ObeysPinsForbiddenPairsAndColocation) {
   }
   const World world(std::move(graph), must(make_preset("mixed-5")), {}, constraints);
   const Plan plan =
-      must(plan_by_clusters(general_model(), *world.problem, {}, {.most = 400, .fewest = 400}));
+      must(plan_by_groups(general_model(), *world.problem, {}, {.most = 400, .fewest = 400}));
   EXPECT_EQ(check_plan(*world.problem, plan), kNothing);
 }
 
-TEST(PlanByClusters, ObeysMemory) {
+TEST(PlanByGroups, ObeysMemory) {
   const Coarsening coarsening{.most = 200, .fewest = 200};
   Constraints constraints;
   for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
@@ -137,21 +137,21 @@ TEST(PlanByClusters, ObeysMemory) {
   const Graph graph = must(make_layered({.ops = 1500}));
   const World roomy(graph, "p100-4");
   const World tight(graph, must(make_preset("p100-4")), {}, constraints);
-  const Plan careless = must(plan_by_clusters(general_model(), *roomy.problem, {}, coarsening));
+  const Plan careless = must(plan_by_groups(general_model(), *roomy.problem, {}, coarsening));
   ASSERT_GT(bytes_over_in_rehearsal(*tight.problem, careless), 0);
-  const Plan plan = must(plan_by_clusters(general_model(), *tight.problem, {}, coarsening));
+  const Plan plan = must(plan_by_groups(general_model(), *tight.problem, {}, coarsening));
   EXPECT_EQ(check_plan(*tight.problem, plan), kNothing);
   EXPECT_EQ(bytes_over_in_rehearsal(*tight.problem, plan), 0);
 }
 
-TEST(PlanByClusters, SaysWhatLacksWhereNothingFits) {
+TEST(PlanByGroups, SaysWhatLacksWhereNothingFits) {
   Constraints constraints;
   for (const char* gpu : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
     constraints.memory_limits.push_back({gpu, int64_t{1} << 20});
   }
   const World world(must(make_layered({.ops = 600})), must(make_preset("p100-4")), {}, constraints);
   const Result<Plan> plan =
-      plan_by_clusters(general_model(), *world.problem, {}, {.most = 60, .fewest = 60});
+      plan_by_groups(general_model(), *world.problem, {}, {.most = 60, .fewest = 60});
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().kind, Error::Kind::infeasible);
 }

@@ -6,8 +6,8 @@
 #include <queue>
 
 #include "tutti/base/check.h"
-#include "tutti/policy/doppler/choice.h"
 #include "tutti/policy/doppler/followed_devices.h"
+#include "tutti/policy/nn/choice.h"
 
 namespace tutti {
 namespace {
@@ -21,7 +21,7 @@ double log_sum(double a, double b) {
 }  // namespace
 
 // One episode. The ready ops race: an op that becomes ready at time t arrives at t + Exp(e^score),
-// and whoever arrives first is next. As waiting makes no one more likely to arrive, each choice is
+// and the first to arrive is next. As waiting makes no one more likely to arrive, each choice is
 // a draw from the softmax over those that are ready, at the price of one push and one pop.
 class ResidualActor::Run {
  public:
@@ -138,10 +138,10 @@ class ResidualActor::Run {
     const bool one_pass = !actor_.one_pass_.empty();
     rows_.resize(devices_.size() * kDeviceFeatures);
     logits_.resize(devices_.size());
-    scene_.observe(
-        op, devices_,
-        one_pass && acting_.record == nullptr ? Scene::Columns::slack_only : Scene::Columns::all,
-        rows_.data());
+    scene_.observe(op, devices_,
+                   one_pass && acting_.record == nullptr ? DraftFeatures::Columns::slack_only
+                                                         : DraftFeatures::Columns::all,
+                   rows_.data());
     if (one_pass) {
       const float* pass = actor_.one_pass_.data() + static_cast<size_t>(op.index) * counts_.size();
       for (size_t i = 0; i < devices_.size(); ++i) {
@@ -235,7 +235,7 @@ class ResidualActor::Run {
   const ResidualActor& actor_;
   const Acting& acting_;
   const Problem& problem_;
-  Scene scene_;
+  DraftFeatures scene_;
   Rng rng_;
   std::priority_queue<Entry> heap_;
   double log_time_ = -std::numeric_limits<double>::infinity();
@@ -250,8 +250,8 @@ class ResidualActor::Run {
   std::vector<DeviceId> right_devices_;
 };
 
-ResidualActor::ResidualActor(const Problem& problem, const ResidualNetwork& network,
-                             const ProblemFeatures& features, const SceneFacts& facts)
+ResidualActor::ResidualActor(const Problem& problem, const ResidualNet& network,
+                             const ProblemFeatures& features, const DraftFacts& facts)
     : problem_(problem), network_(network), facts_(facts), encoding_(network.encode(features)) {
   if (!network.shape().one_pass) return;
   const auto devices = static_cast<size_t>(problem.machine.size());

@@ -1,5 +1,5 @@
-// Makes plans with a residual network: list scheduling in the network's order, each op where the
-// network likes it best. The encoder runs once, however many episodes follow.
+// Makes plans with a residual net: list scheduling in the net's order, each op on the device of the
+// highest score. The encoder runs once, however many episodes follow.
 
 #ifndef TUTTI_POLICY_DOPPLER_RESIDUAL_ACTOR_H_
 #define TUTTI_POLICY_DOPPLER_RESIDUAL_ACTOR_H_
@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "tutti/policy/doppler/episode.h"
-#include "tutti/policy/doppler/residual_network.h"
+#include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti {
 
 class ResidualActor : public Actor {
  public:
   // Keeps references to all of them.
-  ResidualActor(const Problem& problem, const ResidualNetwork& network,
-                const ProblemFeatures& features, const SceneFacts& facts);
+  ResidualActor(const Problem& problem, const ResidualNet& network, const ProblemFeatures& features,
+                const DraftFacts& facts);
 
   std::optional<Plan> act(const Acting& acting, Rng rng) override;
 
@@ -23,8 +23,8 @@ class ResidualActor : public Actor {
   class Run;
 
   const Problem& problem_;
-  const ResidualNetwork& network_;
-  const SceneFacts& facts_;
+  const ResidualNet& network_;
+  const DraftFacts& facts_;
   ResidualEncoding encoding_;
   std::vector<float> one_pass_;  // ops x devices: the network's part, if it can be had at once
 };

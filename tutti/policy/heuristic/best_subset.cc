@@ -1,10 +1,16 @@
-#include "tutti/policy/heuristic/best_subset.h"
+// The best subset of devices: over slow links fewer devices are often quicker, which no rule sees
+// that looks at one op at a time. Subsets grow by speed and closeness (subsets.h), each is planned
+// with contention-aware earliest finish, and the plan of the least estimated makespan is taken.
+//
+// Tries every size up to 8 devices, then 16, 32, and so on, and all. An op that may run on none of
+// the subset goes where it may.
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "tutti/policy/heuristic/contention_eft.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/places/subsets.h"
 
 namespace tutti {
@@ -14,7 +20,7 @@ constexpr size_t kEverySize = 8;
 
 }  // namespace
 
-Result<Plan> BestSubset::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+Result<Plan> plan_best_subset(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const std::vector<DeviceId> devices =
       devices_by_speed_and_closeness(problem, device_speeds(problem));
   Teams teams;

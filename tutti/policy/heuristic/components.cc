@@ -1,4 +1,10 @@
-#include "tutti/policy/heuristic/components.h"
+// Component packing: parts of a graph that exchange no values (data-parallel copies, for instance)
+// need no transfers if each stays on one device. The longest go first, each to the device that is
+// done with it first (LPT: Graham 1969, for unequal devices Gonzalez, Ibarra, Sahni 1977).
+//
+// A part that holds more work than several devices' share, and the largest ones if there are fewer
+// parts than devices, are split: they get a team of devices and contention-aware earliest finish
+// divides their ops among it.
 
 #include <algorithm>
 #include <numeric>
@@ -6,6 +12,7 @@
 
 #include "tutti/graph/analysis.h"
 #include "tutti/policy/heuristic/contention_eft.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/places/subsets.h"
 
 namespace tutti {
@@ -106,8 +113,7 @@ class Packing {
 
 }  // namespace
 
-Result<Plan> ComponentPacking::plan(const Problem& problem, const Budget& budget,
-                                    uint64_t /*seed*/) {
+Result<Plan> plan_components(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const Teams teams = Packing(problem).pack();
   return contention_eft(problem, {.teams = &teams, .stop = budget.stop});
 }

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "tutti/base/random.h"
-#include "tutti/policy/contention.h"
-#include "tutti/policy/ranks.h"
-#include "tutti/policy/ready_queue.h"
-#include "tutti/policy/tight_memory.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/contention.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/ready_queue.h"
+#include "tutti/policy/schedule/tight_memory.h"
 
 namespace tutti {
 namespace {
@@ -104,6 +105,10 @@ Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& 
       options.keys != nullptr ? *options.keys : upward_ranks(problem, EdgeWeight::all_pairs);
   return plan_with_room(problem, options.stop,
                         [&](double share) { return plan_in_share(problem, options, keys, share); });
+}
+
+Result<Plan> plan_contention_eft(const Problem& problem, const Budget& budget, uint64_t seed) {
+  return contention_eft(problem, {.seed = seed, .stop = budget.stop});
 }
 
 }  // namespace tutti

@@ -18,22 +18,16 @@
 namespace tutti {
 
 struct ContentionEftOptions {
-  std::optional<uint64_t> seed{};             // none: ties go to the smallest id
-  const std::vector<double>* keys = nullptr;  // who is next, the largest first; none: upward ranks
-  const Teams* teams = nullptr;               // none: every op may use all its devices
+  std::optional<uint64_t> seed{};  // none: ties go to the smallest id
+  const std::vector<double>* keys =
+      nullptr;                   // order of placement, the largest first; none: upward ranks
+  const Teams* teams = nullptr;  // none: every op may use all its devices
   Stop stop{};
 };
 
 // Obeys memory as plan_with_room does (tight_memory.h), whose last resort knows no teams. Fails
 // (infeasible) if that finds no room.
 Result<Plan> contention_eft(const Problem& problem, const ContentionEftOptions& options);
-
-class ContentionEft : public Planner {
- public:
-  Result<Plan> plan(const Problem& problem, const Budget& budget, uint64_t seed) override {
-    return contention_eft(problem, {.seed = seed, .stop = budget.stop});
-  }
-};
 
 }  // namespace tutti
 

@@ -1,12 +1,17 @@
-#include "tutti/policy/heuristic/cpop.h"
+// Critical Path on a Processor (Topcuoglu, Hariri, Wu; TPDS 2002), with insertion: the ready op of
+// the highest upward plus downward rank goes next; ops of the critical path all go to the device
+// that runs that path quickest, the others to the device that finishes them first. Mean transfers
+// are counted as in heft.cc. Ops of the path that constraints keep from that device, or bind to
+// others, go where they finish first.
 
 #include <algorithm>
-#include <queue>
 #include <utility>
 #include <vector>
 
-#include "tutti/policy/insertion.h"
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/insertion.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/ready_queue.h"
 
 namespace tutti {
 namespace {
@@ -63,37 +68,20 @@ DeviceId path_device(const Problem& problem, const std::vector<bool>& on_path) {
 
 }  // namespace
 
-Result<Plan> Cpop::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
-  const Graph& graph = problem.graph;
+Result<Plan> plan_cpop(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   std::vector<double> priority = upward_ranks(problem, EdgeWeight::all_pairs);
   const std::vector<double> downward = downward_ranks(problem, EdgeWeight::all_pairs);
   for (size_t i = 0; i < priority.size(); ++i) priority[i] += downward[i];
   const std::vector<bool> on_path = critical_path(problem, priority);
   const DeviceId chosen = path_device(problem, on_path);
 
-  const auto later = [&](OpId a, OpId b) {
-    return std::pair{priority[a.index], -a.index} < std::pair{priority[b.index], -b.index};
-  };
-  std::priority_queue<OpId, std::vector<OpId>, decltype(later)> ready(later);
-  std::vector<int32_t> missing(static_cast<size_t>(graph.size()), 0);
-  for (const OpId op : graph.ops()) {
-    for (const EdgeId edge : graph.edges(op)) missing[op.index] += graph.edge_from(edge).valid();
-    if (missing[op.index] == 0) ready.push(op);
-  }
   InsertionSchedule schedule(problem);
-  while (!ready.empty()) {
+  for (ReadyQueue ready(problem.graph, priority); !ready.empty();) {
     if (budget.stop.now()) return out_of_time();
-    const OpId op = ready.top();
-    ready.pop();
+    const OpId op = ready.pop();
     const bool follow_path = on_path[static_cast<size_t>(op.index)] &&
                              problem.colocation_group(op) < 0 && problem.allows(op, chosen);
     schedule.place(op, follow_path ? schedule.best_on(op, chosen) : schedule.best(op));
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        const OpId reader = graph.edge_to(edge);
-        if (--missing[reader.index] == 0) ready.push(reader);
-      }
-    }
   }
   return std::move(schedule).to_plan();
 }

@@ -1,9 +1,14 @@
-#include "tutti/policy/heuristic/critical_path.h"
+// Critical path list scheduling: of the ready ops the one with the longest path to the end of the
+// graph (b-level, transfers always charged), on the device where it can start earliest. Ties are
+// broken at random. This is the CRITICAL PATH baseline and teacher of Doppler (Yao et al. 2025),
+// done correctly; what was released under that name is in
+// studies/doppler/released/critical_path_released.h.
 
 #include <vector>
 
 #include "tutti/base/random.h"
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
 namespace {

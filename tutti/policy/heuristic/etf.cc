@@ -6,15 +6,16 @@
 #include <tuple>
 
 #include "tutti/plan/draft.h"
-#include "tutti/policy/memory.h"
-#include "tutti/policy/ranks.h"
-#include "tutti/policy/tight_memory.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/memory.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/tight_memory.h"
 
 namespace tutti {
 namespace {
 
 // Pairs of one device. Entries of ops that have gone elsewhere are dropped when they come up.
-struct Waiting {  // the earliest arrival on top, then the longest way
+struct Waiting {  // the earliest arrival on top, then the longest path
   Duration arrival;
   double rank;
   OpId op;
@@ -22,7 +23,7 @@ struct Waiting {  // the earliest arrival on top, then the longest way
     return std::tuple(b.arrival, a.rank, b.op) < std::tuple(a.arrival, b.rank, a.op);
   }
 };
-struct Startable {  // the longest way on top
+struct Startable {  // the longest path on top
   double rank;
   OpId op;
   friend bool operator<(const Startable& a, const Startable& b) {
@@ -243,6 +244,14 @@ Result<Plan> earliest_task_first(const Problem& problem, const EtfOptions& optio
   if (!plan) return out_of_time();
   if (Result<void> room = require_room(problem, plan->placement); !room) return room.error();
   return *plan;
+}
+
+Result<Plan> plan_etf(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+  return earliest_task_first(problem, {.stop = budget.stop});
+}
+
+Result<Plan> plan_m_etf(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+  return earliest_task_first(problem, {.memory = true, .stop = budget.stop});
 }
 
 }  // namespace tutti

@@ -1,13 +1,19 @@
-#include "tutti/policy/heuristic/expert.h"
+// The expert's placement: each op on the device that its `shard` attribute names, counted from 0
+// and taken modulo the number of devices (graph/groups.h). The tool that sharded the graph wrote
+// down where a person would put each block; the order is plan-aware b-level.
+//
+// Where constraints do not allow that device the next one that they allow is taken. Refuses
+// (infeasible) a graph of which some op has no shard.
 
 #include <fmt/format.h>
 
 #include "tutti/graph/groups.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/places/placement.h"
 
 namespace tutti {
 
-Result<Plan> Expert::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+Result<Plan> plan_expert(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
   const auto shards = shards_of(problem.graph);
   if (!shards) {
     return infeasible(

@@ -1,4 +1,25 @@
-#include "tutti/policy/heuristic/greedy_locator.h"
+// The greedy locator of the Einsummable engine (Bourgeois et al.; its `alocate01`, as Doppler's
+// authors run it). It goes through a sharded graph group by group (graph/groups.h) and block by
+// block, where a block is a sum and the partial products that only it reads, and looks for the
+// sites of the products and of their sum that keep the cost of the group's most expensive site
+// least. A site's cost is the flops done there for this group plus 1000 flops for each byte brought
+// there; moving a partial product costs its sender as much as its receiver. Graph inputs are free
+// everywhere, and so is what an earlier op has brought to the site.
+//
+// The ways to aggregate: sites stand in a row in aligned ranges, as wide as there are products (or
+// sites), half as wide, and so on down to one site; the products are dealt in turn to the sites of
+// one range and summed at one of them. That is at most sites x (1 + log2(products)) ways for a
+// block, so all are tried. Other ops are blocks of one product and no sum.
+//
+// Departures. The engine wants powers of two; we round halves down and cut the last range short.
+// It adds up what lies at one site before it sends the sum; here every partial product is an op's
+// result and moves by itself, and the sum is an op that has flops too. It takes the first of equal
+// ways; we take the one that moves least, then the one whose last op's site costs least. Its sites
+// are equal; here a flop counts as many times as the device is slower than the fastest for that op.
+// Where some op has no flops (times were measured), run and transfer times take the place of flops
+// and bytes. Blocks that constraints do not let go anywhere in any range are placed op by op, and
+// in a graph without groups all ops are, as one group. It deals out inputs in turn, which is not a
+// plan's to say here.
 
 #include <fmt/format.h>
 
@@ -9,6 +30,7 @@
 #include <vector>
 
 #include "tutti/graph/groups.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/places/fetches.h"
 #include "tutti/policy/places/placement.h"
 
@@ -25,7 +47,7 @@ bool all_have_flops(const Problem& problem) {
 }
 
 // By op: the sum of whose block it is a partial product, or an invalid id. A sum reads results of
-// its own group; those that nobody else reads, and that are no sums themselves, are its products.
+// its own group; those that no other op reads, and that are no sums themselves, are its products.
 std::vector<OpId> sums_of_products(const Graph& graph, const Groups& groups) {
   const auto same_group = [&](OpId a, OpId b) {
     return groups.of_op[static_cast<size_t>(a.index)] == groups.of_op[static_cast<size_t>(b.index)];
@@ -90,7 +112,7 @@ class Locator {
   // What the sites have done for one group so far.
   struct Account {
     std::unordered_map<int32_t, double> cost{};  // by site
-    double dearest = 0;
+    double most = 0;
     double at(DeviceId site) const {
       const auto found = cost.find(site.index);
       return found == cost.end() ? 0 : found->second;
@@ -101,7 +123,8 @@ class Locator {
   struct Way {
     std::vector<DeviceId> products{};
     DeviceId sum{};
-    std::tuple<double, double, double> cost{};  // dearest site, what is moved, the sum's site
+    std::tuple<double, double, double>
+        cost{};  // the most expensive site, what is moved, the sum's site
   };
 
   Account& account_of(OpId op) {
@@ -189,15 +212,15 @@ class Locator {
       }
     });
     sent_[static_cast<size_t>(site.index - range.begin)] += bytes + work(sum, site);
-    double dearest = account.dearest;
+    double most = account.most;
     double here = 0;
     for (int i = 0; i < range.width; ++i) {
       const DeviceId device{range.begin + i};
       const double cost = account.at(device) + added_[device.index] + sent_[static_cast<size_t>(i)];
-      dearest = std::max(dearest, cost);
+      most = std::max(most, cost);
       if (device == site) here = cost;
     }
-    const std::tuple cost{dearest, moved + bytes, here};
+    const std::tuple cost{most, moved + bytes, here};
     if (best_.sum.valid() && cost >= best_.cost) return;
     best_.sum = site;
     best_.cost = cost;
@@ -219,7 +242,7 @@ class Locator {
   static void charge(Account& account, DeviceId site, double cost) {
     double& sum = account.cost[site.index];
     sum += cost;
-    account.dearest = std::max(account.dearest, sum);
+    account.most = std::max(account.most, sum);
   }
 
   double work(OpId op, DeviceId device) const {
@@ -275,7 +298,7 @@ class Locator {
 
 }  // namespace
 
-Result<Plan> GreedyLocator::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+Result<Plan> plan_greedy_locator(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   return Locator(problem).run(budget.stop);
 }
 

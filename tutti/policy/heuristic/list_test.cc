@@ -6,13 +6,13 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/plan/check.h"
 #include "tutti/plan/draft.h"
-#include "tutti/policy/favourites.h"
 #include "tutti/policy/heuristic/etf.h"
-#include "tutti/policy/heuristic/peft.h"
-#include "tutti/policy/link_queues.h"
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/heuristic/favourites.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/link_queues.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/tight_memory.h"
 #include "tutti/policy/testing.h"
-#include "tutti/policy/tight_memory.h"
 
 namespace tutti {
 namespace {
@@ -86,7 +86,7 @@ TEST(MSct, KeepsADeviceFreeForTheFavouriteChild) {
 }
 
 TEST(MSct, WeighsWaysAgainstEachOtherWhenItChoosesFavourites) {
-  // a feeds b and c, d reads both. The longest way, 140, goes through b, so greedily b is a's
+  // a feeds b and c, d reads both. The longest path, 140, goes through b, so greedily b is a's
   // favourite and d is b's: that way shrinks to 60, more than it needs, and the one through c keeps
   // its 120. The linear program lets c follow a instead: the ways are then 80 and 90.
   const World world(
@@ -164,7 +164,7 @@ TEST(MemoryAware, PoliciesSayWhichDeviceLacksHowManyBytes) {
 
 TEST(MemoryAware, PoliciesFinishWhatIsStartedWhenMemoryIsTight) {
   // Five pairs: a makes 100 bytes, b reads them. A device holds 250, so that making all first, as
-  // the longest way to the end would have it, ends at a wall.
+  // the longest path to the end would have it, ends at a wall.
   std::vector<std::string> ops;
   for (int i = 0; i < 5; ++i) {
     ops.push_back(op_json(fmt::format("a{}", i), 10, {}, {}, R"(,"outputs":[{"bytes":100}])"));

@@ -1,16 +1,20 @@
-#include "tutti/policy/heuristic/locality.h"
+// Data locality: ops in order of upward rank, each where its operands are soonest, weighed against
+// the work already there: the device with the least sum of the time to bring the missing operands
+// over and the run times placed on it, its own included, over the device's slots. Knows no
+// timeline, so that a wrong estimate of one op does not mislead the next.
 
 #include <utility>
 #include <vector>
 
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/places/fetches.h"
 #include "tutti/policy/places/placement.h"
-#include "tutti/policy/ranks.h"
-#include "tutti/policy/ready_queue.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/ready_queue.h"
 
 namespace tutti {
 
-Result<Plan> Locality::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+Result<Plan> plan_locality(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const std::vector<double> rank = upward_ranks(problem, EdgeWeight::all_pairs);
   Placement placement(problem);
   Fetches fetches(problem);

@@ -1,4 +1,14 @@
-#include "tutti/policy/heuristic/min_cut.h"
+// Minimum cut: ops and devices are halved together, again and again, so that the transfers between
+// the halves are least and each half holds its devices' share of the work, by speed; devices far
+// from each other are parted first. METIS does the cutting (Karypis, Kumar 1998);
+// docs/adr/0007-metis.md says why.
+//
+// A cut knows nothing of time: it may give ops that could run at once to one device. So the graph
+// is also cut with the work even in each of several bands of time (multi-constraint partitioning,
+// Karypis, Kumar 1998b), and the plan of the least estimated makespan is taken; provenance.note
+// says how many bands. Absent from the registry when tutti was built without METIS.
+
+#include "tutti/policy/heuristic/heuristics.h"
 
 #ifdef TUTTI_HAVE_METIS
 
@@ -14,7 +24,7 @@
 #include "tutti/base/mutex.h"
 #include "tutti/policy/places/placement.h"
 #include "tutti/policy/places/subsets.h"
-#include "tutti/policy/ranks.h"
+#include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
 namespace {
@@ -245,7 +255,7 @@ Result<Plan> plan_cut(const Problem& problem, const CutGraph& cut, const std::ve
 
 }  // namespace
 
-Result<Plan> MinCut::plan(const Problem& problem, const Budget& budget, uint64_t seed) {
+Result<Plan> plan_min_cut(const Problem& problem, const Budget& budget, uint64_t seed) {
   const std::vector<double> speed = device_speeds(problem);
   const std::vector<DeviceId> devices = devices_by_speed_and_closeness(problem, speed);
   CutGraph cut;

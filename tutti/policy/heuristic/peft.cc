@@ -1,21 +1,23 @@
-#include "tutti/policy/heuristic/peft.h"
+// Predict Earliest Finish Time (Arabnejad, Barbosa; TPDS 2014). The optimistic cost table holds,
+// for each op and device, the least time from the op's end on that device to the end of the graph
+// if every op behind it had its best device and no other op stood in its way. Ready ops go by the
+// mean of their row, the largest first, each to the device with the least finish plus table entry,
+// with insertion.
+//
+// So an op may take a device that finishes it later if that pays further on; HEFT never does.
 
 #include <algorithm>
 #include <limits>
 
-#include "tutti/policy/insertion.h"
-#include "tutti/policy/ready_queue.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/insertion.h"
+#include "tutti/policy/schedule/ranks.h"
+#include "tutti/policy/schedule/ready_queue.h"
 
 namespace tutti {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-// The mean over pairs of different devices: the table counts the same device apart.
-double transfer_factor(const Problem& problem) {
-  const auto devices = static_cast<double>(problem.machine.size());
-  return devices < 2 ? 1 : devices / (devices - 1);
-}
 
 std::vector<double> mean_of_rows(const Problem& problem, const std::vector<double>& table) {
   const auto width = static_cast<size_t>(problem.machine.size());
@@ -35,7 +37,7 @@ std::vector<double> mean_of_rows(const Problem& problem, const std::vector<doubl
 std::vector<double> optimistic_costs(const Problem& problem) {
   const Graph& graph = problem.graph;
   const auto width = static_cast<size_t>(problem.machine.size());
-  const double factor = transfer_factor(problem);
+  const double factor = edge_factor(problem, EdgeWeight::distinct_pairs);
   std::vector<double> table(static_cast<size_t>(graph.size()) * width, 0);
   std::vector<double> from_start(width);  // table entry of the reader plus its run time
   const auto order = graph.topological_order();
@@ -64,7 +66,7 @@ std::vector<double> optimistic_costs(const Problem& problem) {
   return table;
 }
 
-Result<Plan> Peft::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+Result<Plan> plan_peft(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   const auto width = static_cast<size_t>(problem.machine.size());
   const std::vector<double> table = optimistic_costs(problem);
   const std::vector<double> rank = mean_of_rows(problem, table);

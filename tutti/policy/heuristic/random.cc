@@ -1,6 +1,8 @@
-#include "tutti/policy/heuristic/random.h"
+// The smallest policy: any ready op, on any device that may run it. Copy this to write your own.
 
 #include "tutti/base/random.h"
+
+#include "tutti/policy/heuristic/heuristics.h"
 
 namespace tutti {
 namespace {

@@ -1,13 +1,15 @@
-#include "tutti/policy/heuristic/round_robin.h"
+// Round robin: ops in topological order, each on the next device in turn that may run it and has
+// room. Knows neither times nor transfers; what it shows is how much a policy gains by looking.
 
 #include <algorithm>
 
 #include "tutti/plan/draft.h"
-#include "tutti/policy/memory.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/memory.h"
 
 namespace tutti {
 
-Result<Plan> RoundRobin::plan(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
+Result<Plan> plan_round_robin(const Problem& problem, const Budget& /*budget*/, uint64_t /*seed*/) {
   Draft draft(problem);
   DeviceId turn{0};
   for (const OpId op : problem.graph.topological_order()) {

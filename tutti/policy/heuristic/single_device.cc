@@ -1,4 +1,6 @@
-#include "tutti/policy/heuristic/single_device.h"
+// Everything on the best single device: the do-nothing baseline that every plan is compared with.
+//
+// Refuses (infeasible) if no device may run every op and has the memory for it.
 
 #include <fmt/format.h>
 
@@ -6,7 +8,8 @@
 #include <optional>
 
 #include "tutti/plan/draft.h"
-#include "tutti/policy/memory.h"
+#include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/schedule/memory.h"
 
 namespace tutti {
 namespace {
@@ -33,7 +36,7 @@ Result<Plan> all_on(const Problem& problem, DeviceId device) {
 
 }  // namespace
 
-Result<Plan> SingleDevice::plan(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
+Result<Plan> plan_single_device(const Problem& problem, const Budget& budget, uint64_t /*seed*/) {
   std::optional<Plan> best;
   std::optional<Error> refusal;
   for (const DeviceId device : problem.machine.devices()) {

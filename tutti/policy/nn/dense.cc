@@ -1,8 +1,11 @@
 #include "tutti/policy/nn/dense.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
+
+#include "tutti/base/random.h"
 
 // One function, compiled for each kind of processor and chosen when the program starts. Sanitizers
 // run before such a choice can be made.
@@ -137,6 +140,28 @@ void Dense::add(const float* x, int rows, float* y) const {
             weight_[static_cast<size_t>(i) * static_cast<size_t>(out_) + static_cast<size_t>(o)];
       }
     }
+  }
+}
+
+void add_dense_parts(const std::string& name, int64_t out, int64_t in, Dense::Bias bias,
+                     std::vector<NetPart>& parts, bool zero) {
+  parts.push_back({name + ".weight", {out, in}, zero});
+  if (bias == Dense::Bias::yes) parts.push_back({name + ".bias", {out}, true});
+}
+
+void add_fresh_tensors(const std::vector<NetPart>& parts, double gain, uint64_t seed,
+                       TensorFile& file) {
+  uint64_t number = 0;
+  for (const NetPart& part : parts) {
+    Rng rng = Rng(seed).split(number++);
+    StoredTensor tensor{.shape = part.shape, .data = {}};
+    int64_t count = 1;
+    for (const int64_t extent : part.shape) count *= extent;
+    const double spread = std::sqrt(gain / static_cast<double>(part.shape.back()));
+    for (int64_t i = 0; i < count; ++i) {
+      tensor.data.push_back(part.zero ? 0.0F : static_cast<float>(spread * rng.normal()));
+    }
+    file.tensors[part.name] = std::move(tensor);
   }
 }
 

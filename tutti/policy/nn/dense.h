@@ -1,11 +1,12 @@
-// The arithmetic of small networks: products of row-major matrices of floats, and what goes between
-// them. Inference needs no more; training has a library of its own.
+// The arithmetic of small nets: products of row-major matrices of floats, and what goes between
+// them. This is enough for inference; training uses libtorch.
 
 #ifndef TUTTI_POLICY_NN_DENSE_H_
 #define TUTTI_POLICY_NN_DENSE_H_
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +60,21 @@ class Dense {
   std::vector<float> weight_;  // in x out
   std::vector<float> bias_;    // empty: none
 };
+
+// One tensor of a net before training.
+struct NetPart {
+  std::string name;
+  std::vector<int64_t> shape;
+  bool zero = false;
+};
+
+// The weight of a layer and, unless it has none, its bias, which is zero.
+void add_dense_parts(const std::string& name, int64_t out, int64_t in, Dense::Bias bias,
+                     std::vector<NetPart>& parts, bool zero = false);
+
+// Adds the parts to the file: normal numbers of variance gain / (length of the last dimension).
+void add_fresh_tensors(const std::vector<NetPart>& parts, double gain, uint64_t seed,
+                       TensorFile& file);
 
 }  // namespace tutti
 

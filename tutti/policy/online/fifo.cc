@@ -1,10 +1,17 @@
 #include "tutti/policy/online/fifo.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti {
 
 std::optional<PlacingDispatcher::Choice> Fifo::choose(const ClusterState& state) {
+  const auto cost = [&](const Opening& opening) {
+    if (prefer_ == Prefer::quickest) return std::pair(0.0, opening.time);
+    const int slots = state.cluster->machine().device(opening.device).slots;
+    const int busy = slots - state.idle_slots[opening.device.index];
+    return std::pair(static_cast<double>(busy) / slots, opening.time);
+  };
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
     for (const OpId op : job.ready) {
@@ -13,7 +20,7 @@ std::optional<PlacingDispatcher::Choice> Fifo::choose(const ClusterState& state)
       return Choice{
           &job, op,
           *std::min_element(open.begin(), open.end(),
-                            [](const Opening& a, const Opening& b) { return a.time < b.time; })};
+                            [&](const Opening& a, const Opening& b) { return cost(a) < cost(b); })};
     }
   }
   return std::nullopt;

@@ -9,7 +9,8 @@
 //
 // Departs: devices differ, so that the virtual schedule has the slots of this cluster and an op
 // goes where it ends first (or, placed backwards, begins last); hard to pack means a large share of
-// some resource; the paper's bound on unfairness between queues is left out; patience as in fifo.h.
+// some resource; the paper's bound on unfairness between queues is left out; patience is that of
+// fifo.h.
 
 #ifndef TUTTI_POLICY_ONLINE_GRAPHENE_H_
 #define TUTTI_POLICY_ONLINE_GRAPHENE_H_
@@ -46,7 +47,7 @@ class Graphene final : public PlacingDispatcher {
 
   GrapheneOptions options_;
   std::map<std::shared_ptr<const Job>, std::vector<double>> orders_;
-  std::vector<double> free_;  // by resource: share that nobody is known to draw
+  std::vector<double> free_;  // by resource: share that no known op draws
 };
 
 }  // namespace tutti

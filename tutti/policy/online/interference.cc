@@ -47,7 +47,7 @@ double Interference::effect(int32_t row, const Neighbour& neighbour) const {
   const Matrix& matrix = matrices_[static_cast<size_t>(neighbour.where)];
   double sum = matrix.mean + matrix.victim_bias[row] + matrix.culprit_bias[neighbour.row];
   for (int f = 0; f < kRank; ++f) sum += matrix.victims[row][f] * matrix.culprits[neighbour.row][f];
-  return std::max(0.0, sum);  // nobody is quicker for company
+  return std::max(0.0, sum);  // a neighbour never speeds an op up
 }
 
 double Interference::effect(int32_t row, const std::vector<Neighbour>& neighbours) const {
@@ -60,7 +60,7 @@ void Interference::learn(int32_t row, const std::vector<Neighbour>& neighbours,
                          double log_slowdown) {
   if (neighbours.empty()) return;
   const double error = std::clamp(log_slowdown, -1.0, 2.0) - effect(row, neighbours);
-  // Everyone who was there gets an equal part of the blame.
+  // All neighbours get an equal part of the slowdown.
   const double step = learning_rate_ * error / static_cast<double>(neighbours.size());
   const double keep = 1 - learning_rate_ * kRegularisation;
   for (const Neighbour& neighbour : neighbours) {

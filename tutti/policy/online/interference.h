@@ -1,9 +1,9 @@
 // What ops do to each other, learned from how long they took: collaborative filtering as in Paragon
 // (Delimitrou, Kozyrakis; ASPLOS 2013). Each sort of neighbourhood has a matrix with a row and a
 // column for each pair of op kind and device kind; an entry is how much longer, in logarithms, an
-// op of the row takes beside one of the column. Few entries are ever seen. The matrix is a mean
+// op of the row takes next to one of the column. Few entries are ever seen. The matrix is a mean
 // plus the product of two narrow ones, fitted to what was seen by stochastic gradient steps (the
-// paper's PQ-reconstruction; its SVD only starts that), so that kinds that behave alike tell about
+// paper's PQ-reconstruction; its SVD only starts that), so that kinds that behave alike inform
 // each other.
 //
 // A plain value: copy it to keep what was learned.
@@ -35,11 +35,11 @@ class Interference {
   // Of a kind of op on a kind of device. The first use of each gives it a row.
   int32_t row(const Cluster& cluster, OpKindId kind, DeviceId device);
 
-  // The logarithm of how many times longer `row` takes beside that neighbour.
+  // The logarithm of how many times longer `row` takes next to that neighbour.
   double effect(int32_t row, const Neighbour& neighbour) const;
   double effect(int32_t row, const std::vector<Neighbour>& neighbours) const;
 
-  // An op of `row` took exp(`log_slowdown`) times as long as alone, beside these.
+  // An op of `row` took exp(`log_slowdown`) times as long as alone, next to these.
   void learn(int32_t row, const std::vector<Neighbour>& neighbours, double log_slowdown);
 
  private:
@@ -58,7 +58,7 @@ class Interference {
   std::array<Matrix, kNeighbourhoods> matrices_;
 };
 
-// Those that run beside a slot now.
+// The ops that run next to a slot now.
 void list_neighbours(const ClusterState& state, int32_t slot, Interference& interference,
                      std::vector<Neighbour>& neighbours);
 

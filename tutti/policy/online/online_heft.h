@@ -1,7 +1,7 @@
 // Heterogeneous Earliest Finish Time (Topcuoglu, Hariri, Wu; TPDS 2002) over all jobs in the
-// system, anew at every decision: ready ops by falling upward rank, each to the slot where it would
-// finish first, free now or not. Ops whose slot is free now are launched; the others wait for
-// theirs.
+// system, planned again at every decision: ready ops by descending upward rank, each to the slot
+// where it would finish first, free now or not. Ops whose slot is free now are launched; the others
+// wait for theirs.
 //
 // Departs: ranks are within each job; `age` adds that many times the time since the job came, so
 // that large jobs do not starve small ones (0: ranks alone).

@@ -7,15 +7,15 @@ namespace tutti {
 
 void Paragon::on_begin(const Cluster& cluster, uint64_t /*seed*/) {
   learned_ = known_;
-  beside_.assign(static_cast<size_t>(cluster.slot_count()), {});
+  launches_.assign(static_cast<size_t>(cluster.slot_count()), {});
 }
 
 void Paragon::on_epoch(const ClusterState& state) {
   for (const FinishedOp& done : state.finished) {
-    const auto found = std::find_if(beside_.begin(), beside_.end(), [&](const Beside& b) {
+    const auto found = std::find_if(launches_.begin(), launches_.end(), [&](const Launch& b) {
       return b.job == done.job && b.op == done.op;
     });
-    if (found == beside_.end()) continue;
+    if (found == launches_.end()) continue;
     const Duration took = std::max(Duration(1), done.finished - done.started);
     const double ratio = static_cast<double>(took.count()) /
                          static_cast<double>(std::max<int64_t>(1, done.alone.count()));
@@ -26,10 +26,10 @@ void Paragon::on_epoch(const ClusterState& state) {
 
 void Paragon::on_launch(const ClusterState& state, const Choice& choice) {
   const int32_t slot = state.cluster->first_slot(choice.opening.device) + choice.opening.slot;
-  Beside& beside = beside_[slot];
-  beside.job = choice.job->id;
-  beside.op = choice.op;
-  list_neighbours(state, slot, learned_, beside.neighbours);
+  Launch& launch = launches_[slot];
+  launch.job = choice.job->id;
+  launch.op = choice.op;
+  list_neighbours(state, slot, learned_, launch.neighbours);
 }
 
 // Its own time as slowed down by its neighbours, and what it takes from each of them meanwhile.

@@ -18,7 +18,7 @@ namespace tutti {
 
 struct ParagonOptions {
   double learning_rate = 0.05;
-  double care = 1;  // how much a neighbour's loss counts beside one's own
+  double care = 1;  // weight of a neighbour's slowdown, relative to the op's own
   double patience = 3;
 };
 
@@ -42,7 +42,7 @@ class Paragon final : public PlacingDispatcher {
  private:
   double cost(const ClusterState& state, const JobStatus& job, OpId op, const Opening& opening);
 
-  struct Beside {
+  struct Launch {
     JobId job{};
     OpId op{};
     std::vector<Neighbour> neighbours{};
@@ -51,7 +51,7 @@ class Paragon final : public PlacingDispatcher {
   ParagonOptions options_;
   Interference known_;
   Interference learned_;
-  std::vector<Beside> beside_;  // by slot: who was there when its op was launched
+  std::vector<Launch> launches_;  // by slot: the neighbours when its op was launched
   std::vector<Neighbour> neighbours_;
 };
 

@@ -1,7 +1,6 @@
-// Jobs that were planned one by one, as if each had the machine to itself: every op goes to the
-// device its job's plan says, and of several that could go now the one that was to start first,
-// counted from its job's arrival. What the plans do not know, they meet: each other, and load that
-// nobody told of.
+// Jobs planned one by one, as if each had the machine to itself: every op goes to the device of its
+// job's plan; of several that could start, the one with the earliest planned start, counted from
+// its job's arrival. The plans know neither each other nor hidden load.
 
 #ifndef TUTTI_POLICY_ONLINE_PLANNED_H_
 #define TUTTI_POLICY_ONLINE_PLANNED_H_
@@ -15,7 +14,7 @@
 
 namespace tutti {
 
-// Must give a plan for every job's problem; called once for each different job.
+// Must return a plan for the problem of every job; called once for each different job.
 using PlanJob = std::function<Plan(const Problem& problem)>;
 
 class Planned final : public PlacingDispatcher {
@@ -30,7 +29,7 @@ class Planned final : public PlacingDispatcher {
   const Plan& plan_of(const std::shared_ptr<const Job>& job);
 
   PlanJob plan_;
-  // Kept from run to run, as long as somebody else knows the job: jobs do not change.
+  // Kept from run to run, as long as the job is used elsewhere: jobs do not change.
   std::map<std::shared_ptr<const Job>, Plan> plans_;
 };
 

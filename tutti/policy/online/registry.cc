@@ -1,10 +1,9 @@
 #include "tutti/policy/online/registry.h"
 
 #include "tutti/base/suggest.h"
-#include "tutti/policy/heuristic/heft.h"
+#include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/online/fifo.h"
 #include "tutti/policy/online/graphene.h"
-#include "tutti/policy/online/least_loaded.h"
 #include "tutti/policy/online/online_heft.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/online/planned.h"
@@ -27,7 +26,7 @@ Knob patience() {
 
 // Without limits on memory HEFT always finds a plan, and jobs here have none.
 Plan plan_by_heft(const Problem& problem) {
-  return Heft().plan(problem, {}, 0).value();
+  return plan_heft(problem, {}, 0).value();
 }
 
 }  // namespace
@@ -51,12 +50,12 @@ const std::vector<DispatcherEntry>& dispatcher_registry() {
        "first come, first served, on the quickest free device",
        "",
        {patience()},
-       [](Values v) { return std::make_unique<Fifo>(v[0]); }},
+       [](Values v) { return std::make_unique<Fifo>(Fifo::Prefer::quickest, v[0]); }},
       {"least_loaded",
        "first come, first served, on the least busy device",
        "",
        {patience()},
-       [](Values v) { return std::make_unique<LeastLoaded>(v[0]); }},
+       [](Values v) { return std::make_unique<Fifo>(Fifo::Prefer::least_loaded, v[0]); }},
       {"sparrow",
        "reservations in the queues of slots drawn at random; the first that is free takes the op",
        "Ousterhout et al. 2013",

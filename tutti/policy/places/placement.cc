@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "tutti/policy/contention.h"
-#include "tutti/policy/memory.h"
-#include "tutti/policy/order.h"
-#include "tutti/policy/ready_queue.h"
+#include "tutti/policy/schedule/contention.h"
+#include "tutti/policy/schedule/memory.h"
+#include "tutti/policy/schedule/order.h"
+#include "tutti/policy/schedule/ready_queue.h"
 
 namespace tutti {
 

@@ -6,14 +6,14 @@ namespace tutti {
 
 void SymphonyDispatcher::begin(const Cluster& cluster, uint64_t seed) {
   TUTTI_CHECK(&cluster == &model_->cluster());
-  MindOptions options = options_;
+  SymphonyOptions options = options_;
   options.seed = seed;
-  mind_.emplace(model_, std::move(options));
+  policy_state_.emplace(model_, std::move(options));
 }
 
 Action SymphonyDispatcher::decide(const ClusterState& state) {
-  const Consideration& considered = mind_->consider(state);
-  return considered.sight.actions[SymphonyMind::best(considered.scores)];
+  const ScoredDecision& considered = policy_state_->score(state);
+  return considered.best_action();
 }
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// Symphony as a dispatcher: takes the action that the network scores highest.
+// Symphony as a dispatcher: takes the action with the highest score.
 
 #ifndef TUTTI_POLICY_SYMPHONY_DISPATCHER_H_
 #define TUTTI_POLICY_SYMPHONY_DISPATCHER_H_
@@ -13,7 +13,8 @@ namespace tutti {
 
 class SymphonyDispatcher final : public Dispatcher {
  public:
-  explicit SymphonyDispatcher(std::shared_ptr<const SymphonyModel> model, MindOptions options = {})
+  explicit SymphonyDispatcher(std::shared_ptr<const SymphonyModel> model,
+                              SymphonyOptions options = {})
       : model_(std::move(model)), options_(std::move(options)) {}
 
   // Requires the model's cluster.
@@ -22,8 +23,8 @@ class SymphonyDispatcher final : public Dispatcher {
 
  private:
   std::shared_ptr<const SymphonyModel> model_;
-  MindOptions options_;
-  std::optional<SymphonyMind> mind_;
+  SymphonyOptions options_;
+  std::optional<SymphonyPolicyState> policy_state_;
 };
 
 }  // namespace tutti

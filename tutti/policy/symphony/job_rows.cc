@@ -21,7 +21,7 @@ double heaviest_draw(const Cluster& cluster, const Job& job, OpId op) {
   return most;
 }
 
-// The longest way from each op to the end of the job, every op on its quickest device.
+// The longest path from each op to the end of the job, every op on its quickest device.
 std::vector<double> ways_to_the_end(const Job& job) {
   const Graph& graph = job.graph();
   std::vector<double> way(static_cast<size_t>(graph.size()), 0.0);

@@ -1,5 +1,5 @@
-// What Symphony's network is told of a job when it comes: a row for each op and for each edge. It
-// never changes, so what the network makes of it is worked out once.
+// The features of a job when it arrives: a row for each op and for each edge. They never change, so
+// that the net encodes them once.
 
 #ifndef TUTTI_POLICY_SYMPHONY_JOB_ROWS_H_
 #define TUTTI_POLICY_SYMPHONY_JOB_ROWS_H_
@@ -19,7 +19,7 @@ struct JobRows {
   std::vector<int32_t> from;  // every edge both ways
   std::vector<int32_t> to;
   std::vector<float> edge_rows;  // edges x kEdgeRow
-  std::vector<double> rank_ns;   // by op: the longest way to the end of the job, itself included
+  std::vector<double> rank_ns;   // by op: the longest path to the end of the job, itself included
   double critical_path_ns = 1;
 };
 

@@ -10,9 +10,9 @@
 
 namespace tutti {
 
-// A decision draws few samples. With the spreads that a belief starts from elsewhere, hardly one of
-// them keeps a weight where many things are seen to wait at once, and what a counter tells outright
-// is known no better than one sample is.
+// A decision draws few samples. With the spreads that a belief usually starts from, hardly any
+// sample keeps a weight if many resources are seen to wait at once, and even what a counter tells
+// directly is then known no better than from one sample.
 std::vector<double> first_constants(const Network& network) {
   std::vector<double> raw = network.start();
   for (size_t k = 0; k < raw.size(); ++k) {
@@ -30,15 +30,16 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
                                                                  const std::string& path,
                                                                  const Cluster& cluster,
                                                                  std::vector<Counter> counters) {
-  // Of tutti/train/training.h: its own weights are the last, neither averaged nor the best.
+  // A checkpoint of tutti/train/training.h: its weights are the last, neither averaged nor the
+  // best.
   if (file.metadata.contains("settings")) {
     return invalid_input(path +
-                         ": this is a checkpoint; take the model.safetensors beside it instead");
+                         ": this is a checkpoint; take the model.safetensors in the same folder");
   }
-  auto network = SymphonyNetwork::load(file, path);
+  auto network = SymphonyNet::load(file, path);
   if (!network) return network.error();
   const SymphonyShape& shape = network->shape();
-  if (shape.knowledge == Insight::counters &&
+  if (shape.knowledge == InformationLevel::counters &&
       (shape.counters != static_cast<int>(counters.size()) ||
        shape.devices != cluster.machine().size())) {
     return invalid_input(fmt::format(
@@ -58,51 +59,52 @@ Result<std::shared_ptr<const SymphonyModel>> SymphonyModel::load(const TensorFil
 
 TensorFile SymphonyModel::fresh(SymphonyShape shape, const Cluster& cluster,
                                 const std::vector<Counter>& counters, uint64_t seed) {
-  if (shape.knowledge == Insight::counters) {
+  if (shape.knowledge == InformationLevel::counters) {
     shape.counters = static_cast<int>(counters.size());
     shape.devices = cluster.machine().size();
   }
-  TensorFile file = SymphonyNetwork::fresh(shape, seed);
-  if (shape.knowledge == Insight::belief) {
+  TensorFile file = SymphonyNet::fresh(shape, seed);
+  if (shape.knowledge == InformationLevel::belief) {
     const Belief belief(cluster.machine(), counters);
     store_constants(belief.network(), first_constants(belief.network()), file);
   }
   return file;
 }
 
-SymphonyMind::SymphonyMind(std::shared_ptr<const SymphonyModel> model, MindOptions options)
+SymphonyPolicyState::SymphonyPolicyState(std::shared_ptr<const SymphonyModel> model,
+                                         SymphonyOptions options)
     : model_(std::move(model)),
       options_(std::move(options)),
       network_(model_->network()),
       maker_(model_->cluster(), model_->topology()) {}
 
-const Consideration& SymphonyMind::consider(const ClusterState& state) {
+const ScoredDecision& SymphonyPolicyState::score(const ClusterState& state) {
   if (state.epoch != epoch_) {
     epoch_ = state.epoch;
     std::erase_if(encodings_, [&](const auto& item) { return state.jobs[item.first] == nullptr; });
   }
   const bool looks = decisions_ % options_.batch == 0;
-  const std::vector<float> seen = std::move(now_.sight.seen);
-  const std::vector<float> counters = std::move(now_.sight.counters);
-  const std::vector<float> own_before = std::move(now_.sight.own_before);
-  maker_.make(state, !network_.shape().no_op, now_.sight);
+  const std::vector<float> seen = std::move(now_.features.seen);
+  const std::vector<float> counters = std::move(now_.features.counters);
+  const std::vector<float> own_before = std::move(now_.features.own_before);
+  maker_.make(state, !network_.shape().no_op, now_.features);
   if (looks) {
     now_.observation = model_->observer().observation(state);
     now_.seed = Rng(options_.seed).split(static_cast<uint64_t>(decisions_)).next();
     model_->observer().observe(now_.observation, model_->constants(), now_.seed, options_.truth,
-                               now_.sight);
-    network_.look(model_->topology(), now_.sight, machine_);
+                               now_.features);
+    network_.look(model_->topology(), now_.features, machine_);
     remember_others();
   } else {
-    now_.sight.seen = seen;
-    now_.sight.counters = counters;
-    now_.sight.own_before = own_before;
+    now_.features.seen = seen;
+    now_.features.counters = counters;
+    now_.features.own_before = own_before;
   }
-  now_.sight.unseen = unseen_;
+  now_.features.unseen = unseen_;
   ++decisions_;
   std::vector<const JobEncoding*> jobs;
   std::vector<int32_t> place(state.jobs.size(), -1);
-  for (const int32_t id : now_.sight.jobs) {
+  for (const int32_t id : now_.features.jobs) {
     auto found = encodings_.find(id);
     if (found == encodings_.end()) {
       found = encodings_.emplace(id, network_.encode(maker_.rows(state.job(JobId{id})))).first;
@@ -111,33 +113,30 @@ const Consideration& SymphonyMind::consider(const ClusterState& state) {
     jobs.push_back(&found->second);
   }
   std::vector<int32_t> job_of;
-  for (const Sight::Op& op : now_.sight.ops) job_of.push_back(place[static_cast<size_t>(op.job)]);
+  for (const DecisionFeatures::Op& op : now_.features.ops)
+    job_of.push_back(place[static_cast<size_t>(op.job)]);
   now_.before = memory_;
-  now_.value = network_.decide(now_.sight, machine_, jobs, job_of, memory_, now_.scores);
+  now_.value = network_.decide(now_.features, machine_, jobs, job_of, memory_, now_.scores);
   return now_;
 }
 
-// Where a resource is full, use less own shows what is left to others, not what they want: then
-// what they had before counts.
-void SymphonyMind::remember_others() {
+// If a resource is full, its use less our own shows what is left to others, not what they want:
+// then their earlier use counts.
+void SymphonyPolicyState::remember_others() {
   constexpr float kFull = 0.9F;
-  const Sight& sight = now_.sight;
-  const size_t vertices = sight.own_before.size();
+  const DecisionFeatures& features = now_.features;
+  const size_t vertices = features.own_before.size();
   others_.resize(vertices, 0.0F);
   unseen_.resize(vertices, 0.0F);
   for (size_t v = 0; v < vertices; ++v) {
-    const float use = sight.seen[v * kVertexSeen + kUse];
-    const float now = std::max(0.0F, use - sight.own_before[v]);
+    const float use = features.seen[v * kVertexSeen + kUse];
+    const float now = std::max(0.0F, use - features.own_before[v]);
     others_[v] = use > kFull ? std::max(others_[v], now) : now;
     unseen_[v] = others_[v] - now;
   }
 }
 
-size_t SymphonyMind::best(const std::vector<float>& scores) {
-  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-}
-
-std::pair<size_t, float> SymphonyMind::drawn(const std::vector<float>& scores, Rng& rng) {
+std::pair<size_t, float> SymphonyPolicyState::drawn(const std::vector<float>& scores, Rng& rng) {
   const double most = *std::max_element(scores.begin(), scores.end());
   double sum = 0;
   for (const float score : scores) sum += std::exp(score - most);

@@ -41,7 +41,7 @@ Observer::Observer(const Cluster& cluster, const Topology& topology, std::vector
     const int alike = count[{vertex_[c], column_of(counters_[c].quantity)}];
     share_.push_back(1.0F / static_cast<float>(alike));
   }
-  if (shape.knowledge != Insight::belief) return;
+  if (shape.knowledge != InformationLevel::belief) return;
   belief_ = std::make_unique<Belief>(cluster.machine(), counters_);
   for (const Believed& item : belief_->resources()) {
     believed_.push_back(topology.vertex_of(item.resource));
@@ -69,11 +69,11 @@ Observation Observer::observation(const ClusterState& state) const {
 }
 
 // The naive ratio: what is counted over what the machine states, means over counters of one sort.
-void Observer::read_counters(const Observation& observation, Sight& sight) const {
+void Observer::read_counters(const Observation& observation, DecisionFeatures& features) const {
   for (size_t c = 0; c < counters_.size(); ++c) {
     const CounterReading& reading = observation.readings[c];
     if (vertex_[c] < 0 || reading.count == 0) continue;
-    float* row = &sight.seen[static_cast<size_t>(vertex_[c]) * kVertexSeen];
+    float* row = &features.seen[static_cast<size_t>(vertex_[c]) * kVertexSeen];
     const SeenColumn column = column_of(counters_[c].quantity);
     const auto value = static_cast<float>(reading.mean / unit_[c]);
     row[column] += share_[c] * value;
@@ -86,27 +86,27 @@ void Observer::read_counters(const Observation& observation, Sight& sight) const
 }
 
 void Observer::observe(const Observation& observation, std::span<const double> constants,
-                       uint64_t seed, const Truth& truth, Sight& sight) const {
-  sight.seen.assign(static_cast<size_t>(vertices_) * kVertexSeen, 0.0F);
+                       uint64_t seed, const Truth& truth, DecisionFeatures& features) const {
+  features.seen.assign(static_cast<size_t>(vertices_) * kVertexSeen, 0.0F);
   switch (shape_.knowledge) {
-    case Insight::nothing:
+    case InformationLevel::nothing:
       return;
-    case Insight::counters:
-      sight.counters.assign(counters_.size(), 0.0F);
+    case InformationLevel::counters:
+      features.counters.assign(counters_.size(), 0.0F);
       for (size_t c = 0; c < counters_.size(); ++c)
-        sight.counters[c] = static_cast<float>(observation.readings[c].mean / unit_[c]);
+        features.counters[c] = static_cast<float>(observation.readings[c].mean / unit_[c]);
       return;
-    case Insight::topology:
-      read_counters(observation, sight);
+    case InformationLevel::topology:
+      read_counters(observation, features);
       return;
-    case Insight::belief:
-      believe(observation, constants, seed, sight.seen.data());
-      add_launched(observation, sight);
+    case InformationLevel::belief:
+      believe(observation, constants, seed, features.seen.data());
+      add_launched(observation, features);
       return;
-    case Insight::truth:
+    case InformationLevel::truth:
       TUTTI_CHECK(truth);
       for (int v = 0; v < vertices_; ++v) {
-        float* row = &sight.seen[static_cast<size_t>(v) * kVertexSeen];
+        float* row = &features.seen[static_cast<size_t>(v) * kVertexSeen];
         row[kUse] = static_cast<float>(truth(resources_[static_cast<size_t>(v)]));
         row[kKnown] = 1;
       }
@@ -115,16 +115,16 @@ void Observer::observe(const Observation& observation, std::span<const double> c
 }
 
 // What was launched since the counters were read is believed to be in use, and is our own.
-void Observer::add_launched(const Observation& observation, Sight& sight) const {
+void Observer::add_launched(const Observation& observation, DecisionFeatures& features) const {
   for (const Launched& item : observation.launched) {
     const auto found = vertex_of_.find(item.resource);
     if (found == vertex_of_.end()) continue;
     const auto v = static_cast<size_t>(found->second);
-    sight.own_before[v] += static_cast<float>(item.mean / capacities_[v]);
+    features.own_before[v] += static_cast<float>(item.mean / capacities_[v]);
     const auto cores = cores_.find(item.resource);  // of a CPU it is told what a core has of it
     if (cores == cores_.end()) continue;
     for (const int core : cores->second)
-      sight.own_before[static_cast<size_t>(core)] += static_cast<float>(item.mean);
+      features.own_before[static_cast<size_t>(core)] += static_cast<float>(item.mean);
   }
 }
 

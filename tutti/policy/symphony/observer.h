@@ -1,6 +1,6 @@
-// An Observer fills in what a Sight knows of the use of shared resources, as far as an Insight
-// reaches: nothing, counters, a belief from them, or the truth. It is all that the rungs of the
-// information ladder differ in.
+// An Observer fills in what DecisionFeatures hold of the use of shared resources, according to the
+// InformationLevel: nothing, counters, a belief from them, or the truth. The levels differ in
+// nothing else.
 //
 // Immutable: any number of threads may use it.
 
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tutti/belief/belief.h"
+#include "tutti/policy/symphony/decision_features.h"
 #include "tutti/policy/symphony/shape.h"
-#include "tutti/policy/symphony/sight.h"
 
 namespace tutti {
 
@@ -28,17 +28,16 @@ class Observer {
            const SymphonyShape& shape);
 
   const std::vector<Counter>& counters() const { return counters_; }
-  // None unless the knowledge is a belief.
+  // None unless the level is belief.
   const Belief* belief() const { return belief_.get(); }
 
-  // What counters and launches say at this moment, as a belief wants it.
+  // The current readings and launches, as a belief takes them.
   Observation observation(const ClusterState& state) const;
 
-  // Fills in `seen` and `counters`, and adds to `own_before` what a belief knows of besides.
-  // `constants` are the belief's, raw; `truth` is asked only if the
-  // knowledge is the truth.
+  // Fills in `seen` and `counters`, and adds to `own_before` what only a belief knows.
+  // `constants` are the belief's, raw; `truth` is called only if the level is truth.
   void observe(const Observation& observation, std::span<const double> constants, uint64_t seed,
-               const Truth& truth, Sight& sight) const;
+               const Truth& truth, DecisionFeatures& features) const;
 
   // The columns use and spread of `seen` from a belief. Requires one.
   Inferred believe(const Observation& observation, std::span<const double> constants, uint64_t seed,
@@ -48,8 +47,8 @@ class Observer {
                                GradientKind kind) const;
 
  private:
-  void read_counters(const Observation& observation, Sight& sight) const;
-  void add_launched(const Observation& observation, Sight& sight) const;
+  void read_counters(const Observation& observation, DecisionFeatures& features) const;
+  void add_launched(const Observation& observation, DecisionFeatures& features) const;
 
   SymphonyShape shape_;
   std::vector<Counter> counters_;

@@ -6,12 +6,12 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::pair<Insight, const char*>, 5> kNames = {{
-    {Insight::nothing, "none"},
-    {Insight::counters, "counters"},
-    {Insight::topology, "counters-topology"},
-    {Insight::belief, "belief"},
-    {Insight::truth, "truth"},
+constexpr std::array<std::pair<InformationLevel, const char*>, 5> kNames = {{
+    {InformationLevel::nothing, "none"},
+    {InformationLevel::counters, "counters"},
+    {InformationLevel::topology, "counters-topology"},
+    {InformationLevel::belief, "belief"},
+    {InformationLevel::truth, "truth"},
 }};
 
 struct Flag {
@@ -43,14 +43,14 @@ constexpr std::array<Size, 3> kSizes = {{
 
 }  // namespace
 
-const char* to_text(Insight knowledge) {
+const char* to_text(InformationLevel knowledge) {
   for (const auto& [value, name] : kNames) {
     if (value == knowledge) return name;
   }
   return "";
 }
 
-std::optional<Insight> parse_knowledge(std::string_view text) {
+std::optional<InformationLevel> parse_information_level(std::string_view text) {
   for (const auto& [value, name] : kNames) {
     if (text == name) return value;
   }
@@ -71,7 +71,8 @@ Result<SymphonyShape> load_shape(const TensorFile& file, const std::string& path
   }
   SymphonyShape shape;
   const auto told = file.metadata.find("knowledge");
-  const auto knowledge = told == file.metadata.end() ? std::nullopt : parse_knowledge(told->second);
+  const auto knowledge =
+      told == file.metadata.end() ? std::nullopt : parse_information_level(told->second);
   if (!knowledge) return invalid_input(path + ": the model does not say what it is told");
   shape.knowledge = *knowledge;
   for (const Flag& flag : kFlags) {

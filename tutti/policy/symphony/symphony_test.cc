@@ -39,19 +39,19 @@ bool contains(const std::vector<Action>& actions, const Action& action) {
   return std::find(actions.begin(), actions.end(), action) != actions.end();
 }
 
-TEST(Sight, OffersExactlyWhatIsLegalWhileThingsRunAndEnd) {
+TEST(DecisionFeatures, OffersExactlyWhatIsLegalWhileThingsRunAndEnd) {
   Moment moment;
   const Topology topology(moment.cluster);
-  SightMaker maker(moment.cluster, topology);
-  Sight sight;
+  FeatureMaker maker(moment.cluster, topology);
+  DecisionFeatures features;
   std::vector<Action> legal;
   Rng rng(3);
   for (int step = 0; step < 60 && can_act(moment.state()); ++step) {
-    maker.make(moment.state(), /*always_work=*/false, sight);
+    maker.make(moment.state(), /*always_work=*/false, features);
     legal_actions(moment.state(), legal);
-    EXPECT_EQ(sight.actions.size(), legal.size());
-    for (const Action& action : legal) EXPECT_TRUE(contains(sight.actions, action));
-    const Action action = sight.actions[rng.below(sight.actions.size())];
+    EXPECT_EQ(features.actions.size(), legal.size());
+    for (const Action& action : legal) EXPECT_TRUE(contains(features.actions, action));
+    const Action action = features.actions[rng.below(features.actions.size())];
     if (action.kind == Action::Kind::execute) {
       const int32_t slot = moment.ledger.launch(action);
       moment.ledger.start(slot);
@@ -62,17 +62,17 @@ TEST(Sight, OffersExactlyWhatIsLegalWhileThingsRunAndEnd) {
   }
 }
 
-TEST(Sight, KeepsRestingForWhenNothingElseIsPossibleIfToldTo) {
+TEST(DecisionFeatures, KeepsRestingForWhenNothingElseIsPossibleIfToldTo) {
   Moment moment;
   const Topology topology(moment.cluster);
-  SightMaker maker(moment.cluster, topology);
-  Sight sight;
-  maker.make(moment.state(), /*always_work=*/false, sight);
-  moment.ledger.launch(sight.actions[0]);
-  maker.make(moment.state(), /*always_work=*/false, sight);
-  EXPECT_TRUE(contains(sight.actions, Action::nothing()));
-  maker.make(moment.state(), /*always_work=*/true, sight);
-  EXPECT_FALSE(contains(sight.actions, Action::nothing()));
+  FeatureMaker maker(moment.cluster, topology);
+  DecisionFeatures features;
+  maker.make(moment.state(), /*always_work=*/false, features);
+  moment.ledger.launch(features.actions[0]);
+  maker.make(moment.state(), /*always_work=*/false, features);
+  EXPECT_TRUE(contains(features.actions, Action::nothing()));
+  maker.make(moment.state(), /*always_work=*/true, features);
+  EXPECT_FALSE(contains(features.actions, Action::nothing()));
 }
 
 TEST(Topology, DevicesOfASocketAreNearerThanThoseOfTheOther) {
@@ -98,11 +98,11 @@ TEST(Topology, DevicesOfASocketAreNearerThanThoseOfTheOther) {
 }
 
 // The rule alone: the best score is that of an op where it ends first.
-TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
+TEST(SymphonyNet, BeginsAsEarliestFinish) {
   const Moment moment;
-  SymphonyMind mind(moment.model({.knowledge = Insight::nothing}), {});
-  const Consideration& considered = mind.consider(moment.state());
-  const Action best = considered.sight.actions[SymphonyMind::best(considered.scores)];
+  SymphonyPolicyState policy(moment.model({.knowledge = InformationLevel::nothing}), {});
+  const ScoredDecision& considered = policy.score(moment.state());
+  const Action best = considered.best_action();
   ASSERT_EQ(best.kind, Action::Kind::execute);
   const JobStatus& job = moment.state().job(best.job);
   const auto takes = [&](DeviceId device) {
@@ -117,26 +117,26 @@ TEST(SymphonyNetwork, BeginsAsEarliestFinish) {
 
 // What wants more than an even share of something that others are known to use is scored lower
 // there, and nothing is scored lower for what it does not use.
-TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
+TEST(SymphonyNet, AvoidsWhatIsKnownToBeCrowded) {
   const Moment moment;
-  const auto model = moment.model({.knowledge = Insight::truth});
+  const auto model = moment.model({.knowledge = InformationLevel::truth});
   const auto considered_with = [&](const Resource* crowded) {
     const Truth truth = [&](const Resource& resource) {
       return crowded != nullptr && resource == *crowded ? 1.0 : 0.0;
     };
-    SymphonyMind mind(model, {.truth = truth});
-    return mind.consider(moment.state());
+    SymphonyPolicyState policy(model, {.truth = truth});
+    return policy.score(moment.state());
   };
-  const Consideration free = considered_with(nullptr);
+  const ScoredDecision free = considered_with(nullptr);
   int avoided = 0;
   for (int v = 0; v < model->topology().size(); ++v) {
-    const Consideration crowded = considered_with(&model->topology().resource(v));
-    for (size_t i = 0; i < free.sight.executions.size(); ++i) {
-      const Sight::Option& option =
-          free.sight.options[static_cast<size_t>(free.sight.executions[i])];
+    const ScoredDecision crowded = considered_with(&model->topology().resource(v));
+    for (size_t i = 0; i < free.features.executions.size(); ++i) {
+      const DecisionFeatures::Option& option =
+          free.features.options[static_cast<size_t>(free.features.executions[i])];
       float share = 0;
       for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
-        const Sight::VertexDraw& draw = free.sight.draws[static_cast<size_t>(d)];
+        const DecisionFeatures::VertexDraw& draw = free.features.draws[static_cast<size_t>(d)];
         if (draw.vertex == v) share = draw.share;
       }
       if (share > 0.21F) {
@@ -151,7 +151,7 @@ TEST(SymphonyNetwork, AvoidsWhatIsKnownToBeCrowded) {
 }
 
 // Nobody who wants less than an even share goes slower; the rest is divided evenly.
-TEST(Sight, WhatIsSharedIsDividedMaxMinFairly) {
+TEST(DecisionFeatures, WhatIsSharedIsDividedMaxMinFairly) {
   EXPECT_FLOAT_EQ(slower_by(0.1F, 0, 0, 1), 0.5F);
   EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 1), 4.5F);
   EXPECT_FLOAT_EQ(slower_by(0.9F, 0, 0, 0.2F), 0.9F / 0.8F);
@@ -159,13 +159,13 @@ TEST(Sight, WhatIsSharedIsDividedMaxMinFairly) {
   EXPECT_FLOAT_EQ(slower_by(0.5F, 1.8F, 2, 0), 1.5F);  // a third each
 }
 
-TEST(SymphonyMind, DrawsByTheOddsOfTheScores) {
+TEST(SymphonyPolicyState, DrawsByTheOddsOfTheScores) {
   const std::vector<float> scores = {0, std::log(3.0F), -1e9F};
   Rng rng(1);
   int second = 0;
   constexpr int kDraws = 4000;
   for (int i = 0; i < kDraws; ++i) {
-    const auto [chosen, likelihood] = SymphonyMind::drawn(scores, rng);
+    const auto [chosen, likelihood] = SymphonyPolicyState::drawn(scores, rng);
     ASSERT_LT(chosen, 2U);
     EXPECT_NEAR(likelihood, std::log(chosen == 1 ? 0.75 : 0.25), 1e-5);
     second += chosen == 1 ? 1 : 0;
@@ -181,7 +181,7 @@ TEST(SymphonyModel, IsRefusedForAnotherMachine) {
   ASSERT_TRUE(machine) << machine.error().message;
   Result<Cluster> other = Cluster::make(std::move(*machine), {});
   ASSERT_TRUE(other) << other.error().message;
-  for (const Insight knowledge : {Insight::counters, Insight::belief}) {
+  for (const InformationLevel knowledge : {InformationLevel::counters, InformationLevel::belief}) {
     const TensorFile file = SymphonyModel::fresh({.knowledge = knowledge}, moment.cluster, {}, 1);
     const auto refused = SymphonyModel::load(file, "x", *other, {});
     ASSERT_FALSE(refused) << to_text(knowledge);

@@ -1,9 +1,9 @@
-// The topology graph of a cluster, as Symphony's network sees it: a vertex for each device and for
+// The topology graph of a cluster, as Symphony's net sees it: a vertex for each device and for
 // each core, memory, cache, channel and root complex that has a limit; edges, both ways, between
 // parts that a byte passes one after the other, and between a CPU and its cores. The devices come
 // first, by id.
 //
-// A "vertex" here is a part of a machine in a network's input; it has nothing to do with ops.
+// A "vertex" here is a part of a machine in the input of a net; it has nothing to do with ops.
 
 #ifndef TUTTI_POLICY_SYMPHONY_TOPOLOGY_H_
 #define TUTTI_POLICY_SYMPHONY_TOPOLOGY_H_

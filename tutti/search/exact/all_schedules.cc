@@ -33,7 +33,7 @@ class Ordering {
     choices_.resize(ops + 1);
   }
 
-  void run(Placed& placed) {
+  void run(PlacedProblem& placed) {
     placed_ = &placed;
     order_.clear();
     std::fill(free_at_.begin(), free_at_.end(), Duration{0});
@@ -71,7 +71,7 @@ class Ordering {
     }
   }
 
-  // Who may be next on the device of the op that can end soonest, most urgent first.
+  // The ops that may be next on the device of the op that can end soonest, most urgent first.
   void find_choices(const std::vector<Duration>& heads, std::vector<OpId>& choices) const {
     OpId first{};
     Duration end = kNever;
@@ -146,7 +146,7 @@ class Ordering {
 
   const Graph& graph_;
   Incumbent& incumbent_;
-  Placed* placed_ = nullptr;
+  PlacedProblem* placed_ = nullptr;
   std::vector<int32_t> missing_;  // by op: producers that are not scheduled
   std::vector<Duration> start_;   // -1: not scheduled
   std::vector<Duration> finish_;
@@ -171,7 +171,7 @@ Result<ExactPlan> best_schedule(const Problem& problem, const Budget& budget,
   }
   Incumbent incumbent(budget, start);
   Ordering ordering(problem, incumbent);
-  Placements(problem, incumbent).visit([&](Placed& placed) { ordering.run(placed); });
+  Placements(problem, incumbent).visit([&](PlacedProblem& placed) { ordering.run(placed); });
   if (!incumbent.found()) {
     return failed("the budget ended before the first schedule was complete; allow more");
   }

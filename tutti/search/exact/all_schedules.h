@@ -1,5 +1,5 @@
-// The best of all schedules, those that let a device wait on purpose among them, by branch and
-// bound. Against the best work-conserving plan it gives the price of work conservation.
+// The best of all schedules, including those that keep a device idle on purpose, by branch and
+// bound. Compared with the best work-conserving plan it gives the price of work conservation.
 
 #ifndef TUTTI_SEARCH_EXACT_ALL_SCHEDULES_H_
 #define TUTTI_SEARCH_EXACT_ALL_SCHEDULES_H_

@@ -10,7 +10,7 @@
 
 #include "tutti/plan/plan.h"
 #include "tutti/plan/policy.h"
-#include "tutti/search/progress.h"
+#include "tutti/search/evaluate/progress.h"
 
 namespace tutti {
 

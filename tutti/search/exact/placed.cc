@@ -52,7 +52,7 @@ Duration input_arrival(const Problem& problem, ValueId input, DeviceId device) {
   return problem.costs.transfer_time(input, home, memory);
 }
 
-Placed::Placed(const Problem& problem) : problem_(problem) {
+PlacedProblem::PlacedProblem(const Problem& problem) : problem_(problem) {
   const auto ops = static_cast<size_t>(problem.graph.size());
   run_time_.resize(ops);
   inputs_at_.resize(ops);
@@ -64,7 +64,7 @@ Placed::Placed(const Problem& problem) : problem_(problem) {
   ops_on_.resize(static_cast<size_t>(problem.machine.size()));
 }
 
-void Placed::place(const std::vector<DeviceId>& placement) {
+void PlacedProblem::place(const std::vector<DeviceId>& placement) {
   const Graph& graph = problem_.graph;
   placement_ = placement;
   for (std::vector<OpId>& ops : ops_on_) ops.clear();
@@ -101,11 +101,11 @@ void Placed::place(const std::vector<DeviceId>& placement) {
   }
 }
 
-Duration Placed::lower_bound() {
+Duration PlacedProblem::lower_bound() {
   return lower_bound(head_);
 }
 
-Duration Placed::lower_bound(const std::vector<Duration>& heads) {
+Duration PlacedProblem::lower_bound(const std::vector<Duration>& heads) {
   Duration bound{0};
   for (const OpId op : graph().ops()) {
     if (heads[op.index] != kNever) bound = std::max(bound, heads[op.index] + tail_[op.index]);
@@ -117,8 +117,9 @@ Duration Placed::lower_bound(const std::vector<Duration>& heads) {
   return bound;
 }
 
-// Of the ops that are there, the one with the longest way after it runs, until another comes.
-Duration Placed::bound_of_device(const std::vector<Duration>& heads, const std::vector<OpId>& ops) {
+// Of the ops that are there, the one with the longest path after it runs, until another comes.
+Duration PlacedProblem::bound_of_device(const std::vector<Duration>& heads,
+                                        const std::vector<OpId>& ops) {
   by_head_.clear();
   for (const OpId op : ops) {
     if (heads[op.index] == kNever) continue;

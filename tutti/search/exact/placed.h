@@ -1,5 +1,5 @@
 // A problem in which every op has its device, so that run times and transfers are plain numbers;
-// what is left to decide is who goes first. Transfers are those of the simulator
+// what is left to decide is the order. Transfers are those of the simulator
 // (runtime/sim/physical.h): a value goes once to each memory that reads it; if times are given for
 // edges to there, the longest of them counts, else the route's.
 //
@@ -16,10 +16,10 @@
 
 namespace tutti {
 
-class Placed {
+class PlacedProblem {
  public:
   // Keeps a reference to the problem.
-  explicit Placed(const Problem& problem);
+  explicit PlacedProblem(const Problem& problem);
 
   // Works everything out for a placement of all ops.
   void place(const std::vector<DeviceId>& placement);

@@ -56,7 +56,7 @@ void Placements::find_rests() {
   }
 }
 
-void Placements::visit(const std::function<void(Placed&)>& each) {
+void Placements::visit(const std::function<void(PlacedProblem&)>& each) {
   place(0, 0, each);
 }
 
@@ -93,7 +93,8 @@ bool Placements::may_be_better(OpId op, DeviceId device) {
   return earliest_end_[op.index] + rest_[op.index] < best;
 }
 
-void Placements::place(size_t index, int32_t used, const std::function<void(Placed&)>& each) {
+void Placements::place(size_t index, int32_t used,
+                       const std::function<void(PlacedProblem&)>& each) {
   if (incumbent_.over()) return;
   const auto order = graph_.topological_order();
   if (index == order.size()) {

@@ -20,12 +20,12 @@ class Placements {
   Placements(const Problem& problem, Incumbent& incumbent);
 
   // Hands over each placement, which may improve the incumbent, until all are seen or it is over.
-  void visit(const std::function<void(Placed&)>& each);
+  void visit(const std::function<void(PlacedProblem&)>& each);
 
  private:
   bool all_devices_alike() const;
   void find_rests();
-  void place(size_t index, int32_t used, const std::function<void(Placed&)>& each);
+  void place(size_t index, int32_t used, const std::function<void(PlacedProblem&)>& each);
   bool may_be_better(OpId op, DeviceId device);
   Duration earliest_start(OpId op, DeviceId device) const;
   DeviceId device_of_group(OpId op) const;
@@ -33,7 +33,7 @@ class Placements {
   const Problem& problem_;
   const Graph& graph_;
   Incumbent& incumbent_;
-  Placed placed_;
+  PlacedProblem placed_;
   bool alike_ = false;
   int64_t slots_ = 0;                   // of all devices
   std::vector<DeviceId> placement_;     // invalid: not yet

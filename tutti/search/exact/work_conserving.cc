@@ -27,7 +27,7 @@ class Dispatching {
     waiting_load_.resize(devices);
   }
 
-  void run(const Placed& placed) {
+  void run(const PlacedProblem& placed) {
     placed_ = &placed;
     started_.clear();
     running_.clear();
@@ -173,7 +173,7 @@ class Dispatching {
   const Problem& problem_;
   const Graph& graph_;
   Incumbent& incumbent_;
-  const Placed* placed_ = nullptr;
+  const PlacedProblem* placed_ = nullptr;
   bool at_the_beginning_ = true;  // nothing has ended or arrived yet
   std::vector<int32_t> missing_;  // by op: operands that are not made yet
   std::vector<Duration> ready_at_;
@@ -193,7 +193,7 @@ Result<ExactPlan> best_work_conserving(const Problem& problem, const Budget& bud
   if (const Result<void> few = require_few_ops(problem, kMostExactOps); !few) return few.error();
   Incumbent incumbent(budget, start);
   Dispatching dispatching(problem, incumbent);
-  Placements(problem, incumbent).visit([&](Placed& placed) { dispatching.run(placed); });
+  Placements(problem, incumbent).visit([&](PlacedProblem& placed) { dispatching.run(placed); });
   if (!incumbent.found()) {
     return failed("the budget ended before the first plan was complete; allow more");
   }

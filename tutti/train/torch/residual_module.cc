@@ -1,9 +1,8 @@
-// The residual network in libtorch; policy/doppler/residual_network.cc is the same without.
+// The residual network in libtorch; policy/doppler/residual_net.cc is the same without.
 
 #include <algorithm>
 
 #include "tutti/policy/doppler/residual_net.h"
-#include "tutti/policy/doppler/residual_network.h"
 #include "tutti/train/torch/module.h"
 
 namespace tutti {
@@ -163,7 +162,7 @@ class ResidualModule : public Module {
 
 Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
                                                      const std::string& path) {
-  return checked_module<ResidualNetwork, ResidualModule>(file, path);
+  return checked_module<ResidualNet, ResidualModule>(file, path);
 }
 
 }  // namespace tutti

@@ -58,18 +58,19 @@ class Gatherer {
 
   void add(const SymphonyEpisode& episode, const KeptDecision& decision) {
     const auto number = static_cast<int32_t>(all_.count());
-    const Sight& sight = decision.considered.sight;
+    const DecisionFeatures& features = decision.considered.features;
     all_.decisions.push_back(&decision);
     all_.chosen.push_back(static_cast<int32_t>(decision.chosen));
-    for (const int32_t id : sight.jobs) {
+    for (const int32_t id : features.jobs) {
       all_.seen_job.push_back(job(episode, id).number);
       all_.seen_by.push_back(number);
     }
     const auto first_op = static_cast<int32_t>(all_.op.size());
     const auto first_option = static_cast<int32_t>(all_.option_op.size());
-    for (const Sight::Op& op : sight.ops) all_.op.push_back(job(episode, op.job).first_op + op.op);
+    for (const DecisionFeatures::Op& op : features.ops)
+      all_.op.push_back(job(episode, op.job).first_op + op.op);
     int32_t last_op = -1;
-    for (const Sight::Option& option : sight.options) {
+    for (const DecisionFeatures::Option& option : features.options) {
       if (option.op != last_op)
         all_.first_option.push_back(static_cast<int32_t>(all_.option_op.size()));
       last_op = option.op;
@@ -82,26 +83,26 @@ class Gatherer {
       all_.first_draw.push_back(static_cast<int32_t>(all_.draw_vertex.size()));
       all_.widest_draw = std::max(all_.widest_draw, option.end_draw - option.first_draw);
       for (int32_t d = option.first_draw; d < option.end_draw; ++d) {
-        const Sight::VertexDraw& draw = sight.draws[static_cast<size_t>(d)];
+        const DecisionFeatures::VertexDraw& draw = features.draws[static_cast<size_t>(d)];
         all_.draw_vertex.push_back(draw.vertex);
         all_.draw_share.push_back(draw.share);
         all_.draw_own.push_back(draw.own);
         all_.draw_flows.push_back(draw.flows);
       }
     }
-    append(all_.option_rows, sight.option_rows);
+    append(all_.option_rows, features.option_rows);
     int32_t place = 0;
-    for (const int32_t option : sight.executions) {
+    for (const int32_t option : features.executions) {
       all_.execution.push_back(first_option + option);
       executions_.emplace_back(number, place++);
     }
-    for (const int32_t device : sight.reconfigured) {
+    for (const int32_t device : features.reconfigured) {
       all_.change_by.push_back(number);
       all_.change_device.push_back(device);
       changes_.emplace_back(number, place++);
     }
-    append(all_.change_rows, sight.reconfigure_rows);
-    if (sight.may_rest) {
+    append(all_.change_rows, features.reconfigure_rows);
+    if (features.may_rest) {
       all_.rest_by.push_back(number);
       rests_.emplace_back(number, place++);
     }

@@ -1,4 +1,4 @@
-// Symphony's network in libtorch; policy/symphony/network.cc is the same without.
+// Symphony's network in libtorch; policy/symphony/net.cc is the same without.
 
 #include "tutti/train/symphony_learner.h"
 
@@ -84,7 +84,7 @@ class SymphonyModule {
                                  indices(batch.seen_by), count, /*means=*/true);
     std::vector<float> overall;
     for (const KeptDecision* decision : batch.decisions)
-      append(overall, decision->considered.sight.overall);
+      append(overall, decision->considered.features.overall);
     const Tensor hidden = remember(
         parameters, batch, torch::cat({whole, job_mean, view_of(overall, {count, kOverall})}, 1));
     const Options options = look_at_options(batch, made.seen);
@@ -114,22 +114,22 @@ class SymphonyModule {
                                     : torch::linear(x, weight, bias->second);
   }
 
-  bool flat() const { return shape_.knowledge == Insight::counters; }
+  bool flat() const { return shape_.knowledge == InformationLevel::counters; }
 
   // What was seen of the machine; some beliefs are drawn anew.
   void make_seen(const Parameters& parameters, const SymphonyBatch& batch, size_t stride,
                  Judgement& made) const {
     std::vector<float> seen;
     for (const KeptDecision* decision : batch.decisions)
-      append(seen, decision->considered.sight.seen);
-    const bool believes = shape_.knowledge == Insight::belief && stride > 0;
+      append(seen, decision->considered.features.seen);
+    const bool believes = shape_.knowledge == InformationLevel::belief && stride > 0;
     if (believes) {
       const Tensor& raw = parameters.at(kConstants);
       const float* data = raw.data_ptr<float>();
       const std::vector<double> constants(data, data + raw.numel());
       const auto row = static_cast<size_t>(topology_.size()) * kVertexSeen;
       for (size_t i = 0; i < batch.count(); i += stride) {
-        const Consideration& considered = batch.decisions[i]->considered;
+        const ScoredDecision& considered = batch.decisions[i]->considered;
         made.inferred.push_back(observer_.believe(considered.observation, constants,
                                                   considered.seed, seen.data() + i * row));
       }
@@ -146,8 +146,8 @@ class SymphonyModule {
     const int64_t vertices = topology_.size();
     std::vector<float> status, counters;
     for (const KeptDecision* decision : batch.decisions) {
-      append(status, decision->considered.sight.status);
-      append(counters, decision->considered.sight.counters);
+      append(status, decision->considered.features.status);
+      append(counters, decision->considered.features.counters);
     }
     const Tensor known = torch::cat({facts_.unsqueeze(0).expand({count, vertices, kVertexFacts}),
                                      view_of(status, {count, vertices, kVertexStatus}).clone()},
@@ -177,7 +177,7 @@ class SymphonyModule {
     return {embedded.view({count, vertices, kEmbedding}), whole};
   }
 
-  // A GraphNetwork over several graphs at once.
+  // A GraphNet over several graphs at once.
   std::pair<Tensor, Tensor> embed(const Parameters& parameters, const std::string& name,
                                   const Tensor& rows, const Tensor& from, const Tensor& to,
                                   const Tensor& edge_rows, const Tensor& graph_of_vertex,
@@ -253,8 +253,8 @@ class SymphonyModule {
     if (count == 0) return {torch::zeros({0, kFullOptionRow}), torch::zeros({0})};
     std::vector<float> own_before, unseen;
     for (const KeptDecision* decision : batch.decisions) {
-      append(own_before, decision->considered.sight.own_before);
-      append(unseen, decision->considered.sight.unseen);
+      append(own_before, decision->considered.features.own_before);
+      append(unseen, decision->considered.features.unseen);
     }
     const auto total = static_cast<int64_t>(unseen.size());
     const Tensor flat_seen = seen.reshape({total, kVertexSeen});
@@ -556,7 +556,7 @@ Result<std::unique_ptr<SymphonyLearner>> make_symphony_learner(const TensorFile&
                                                                const Topology& topology,
                                                                const Observer& observer,
                                                                int threads) {
-  const auto network = SymphonyNetwork::load(file, path);  // checks every tensor
+  const auto network = SymphonyNet::load(file, path);  // checks every tensor
   if (!network) return network.error();
   if (const Belief* belief = observer.belief(); belief != nullptr) {
     const auto constants = load_constants(belief->network(), file, path);

@@ -1,0 +1,53 @@
+// A slow dispatcher with a quick one as its fallback. While the slow one decides, free devices that
+// could run an op wait; busy devices do not. If devices wait for more than a share of the expected
+// run time of what it launches, the quick one decides for the rest of the run and in the next runs.
+//
+// For real runs: in simulation deciding takes no time, and the slow one always decides.
+
+#ifndef TUTTI_POLICY_ONLINE_FALLBACK_H_
+#define TUTTI_POLICY_ONLINE_FALLBACK_H_
+
+#include <functional>
+#include <memory>
+
+#include "tutti/plan/dispatch.h"
+
+namespace tutti {
+
+struct FallbackOptions {
+  // The most time that devices may wait for decisions, as a share of the expected run time of the
+  // ops that were launched.
+  double most_share = 0.25;
+  int checked_after = 64;                // decisions between two checks, over all runs
+  int runs_without_slow = 16;            // after which the slow one is tried again
+  std::function<Duration()> clock = {};  // none: the steady clock
+};
+
+class FallbackDispatcher final : public Dispatcher {
+ public:
+  FallbackDispatcher(std::unique_ptr<Dispatcher> slow, std::unique_ptr<Dispatcher> quick,
+                     FallbackOptions options = {});
+
+  void begin(const Cluster& cluster, uint64_t seed) override;
+  Action decide(const ClusterState& state) override;
+
+  bool gave_up() const { return gave_up_; }  // the quick one decides
+
+ private:
+  void check();
+
+  std::unique_ptr<Dispatcher> slow_;
+  std::unique_ptr<Dispatcher> quick_;
+  FallbackOptions options_;
+  bool gave_up_ = false;
+  int runs_left_ = 0;  // until the slow one is tried again
+  // Since the last check: decisions, the waits of all devices together, and the expected run time
+  // of what was launched.
+  int decisions_ = 0;
+  Duration waited_{0};
+  Duration launched_{0};
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_POLICY_ONLINE_FALLBACK_H_

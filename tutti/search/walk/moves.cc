@@ -1,0 +1,205 @@
+#include "tutti/search/walk/moves.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tutti {
+
+Moves::Moves(const Problem& problem, bool ordering)
+    : problem_(problem), ordering_(ordering), groups_(groups_of(problem.graph)) {
+  const Graph& graph = problem.graph;
+  neighbour_begin_.push_back(0);
+  for (const OpId op : graph.ops()) {
+    for (const EdgeId edge : graph.edges(op)) {
+      if (graph.edge_from(edge).valid()) neighbours_.push_back(graph.edge_from(edge));
+    }
+    for (const ValueId value : graph.outputs(op)) {
+      for (const EdgeId edge : graph.consumers(value)) neighbours_.push_back(graph.edge_to(edge));
+    }
+    neighbour_begin_.push_back(static_cast<int32_t>(neighbours_.size()));
+  }
+  picked_at_.assign(static_cast<size_t>(graph.size()), 0);
+}
+
+OpId Moves::draw_op(std::span<const OpId> hot, Rng& rng) const {
+  if (guide_ != nullptr && rng.below(2) == 0) return guide_->draw_op(rng);
+  if (!hot.empty() && rng.below(2) == 0) return hot[rng.below(hot.size())];
+  return OpId{static_cast<int32_t>(rng.below(static_cast<uint64_t>(problem_.graph.size())))};
+}
+
+DeviceId Moves::draw_other_device(const Plan& plan, OpId op, Rng& rng) const {
+  const auto devices = problem_.devices_for(op);
+  if (devices.size() < 2) return {};
+  const DeviceId own = plan.placement[op.index];
+  if (guide_ != nullptr && rng.below(2) == 0) return guide_->draw_device(op, own, rng);
+  // Draws from one fewer; the last device takes the place of its own.
+  const DeviceId drawn = devices[rng.below(devices.size() - 1)];
+  return drawn == own ? devices.back() : drawn;
+}
+
+void Moves::move(Plan& plan, OpId op, DeviceId device) {
+  if (plan.placement[op.index] == device || !problem_.allows(op, device)) return;
+  const int group = problem_.colocation_group(op);
+  const std::span<const OpId> with =
+      group < 0 ? std::span<const OpId>(&op, 1) : problem_.members(group);
+  for (const OpId member : with) {
+    moved_.emplace_back(member, plan.placement[member.index]);
+    plan.placement[member.index] = device;
+  }
+}
+
+void Moves::undo(Plan& plan) const {
+  for (auto it = moved_.rbegin(); it != moved_.rend(); ++it) {
+    plan.placement[it->first.index] = it->second;
+  }
+  for (auto it = reordered_.rbegin(); it != reordered_.rend(); ++it) {
+    plan.priority[it->first.index] = it->second;
+  }
+}
+
+void Moves::to_neighbour(Plan& plan, OpId op, Rng& rng) {
+  const auto near = neighbours(op);
+  if (near.empty()) return;
+  move(plan, op, plan.placement[near[rng.below(near.size())].index]);
+}
+
+// Moves a chain of ops: downstream, one reader of each op.
+void Moves::chain(Plan& plan, OpId op, Rng& rng) {
+  const DeviceId device = draw_other_device(plan, op, rng);
+  if (!device.valid()) return;
+  const Graph& graph = problem_.graph;
+  for (uint64_t length = 2 + rng.below(6); length > 0; --length) {
+    move(plan, op, device);
+    const auto outputs = graph.outputs(op);
+    if (outputs.empty()) return;
+    const auto readers = graph.consumers(*outputs.begin());
+    if (readers.empty()) return;
+    op = graph.edge_to(readers[rng.below(readers.size())]);
+  }
+}
+
+void Moves::pick(OpId op) {
+  picked_at_[op.index] = pick_;
+  picked_.push_back(op);
+}
+
+void Moves::grow(const Plan& plan, OpId op, size_t size, Rng& rng) {
+  picked_.clear();
+  ++pick_;
+  pick(op);
+  for (size_t i = 0; i < picked_.size() && picked_.size() < size; ++i) {
+    // A random one of those found so far is next, so that the shape of the set varies.
+    std::swap(picked_[i], picked_[i + rng.below(picked_.size() - i)]);
+    for (const OpId near : neighbours(picked_[i])) {
+      if (picked_.size() >= size) break;
+      if (picked(near) || plan.placement[near.index] != plan.placement[op.index]) continue;
+      pick(near);
+    }
+  }
+}
+
+void Moves::connected_ops(Plan& plan, OpId op, Rng& rng) {
+  const DeviceId device = draw_other_device(plan, op, rng);
+  if (!device.valid()) return;
+  const auto most =
+      static_cast<uint64_t>(std::bit_width(static_cast<uint32_t>(problem_.graph.size())));
+  grow(plan, op, size_t{2} << rng.below(most), rng);
+  for (const OpId member : picked_) move(plan, member, device);
+}
+
+// Two ops, or the connected ops around them, change places.
+void Moves::swap(Plan& plan, OpId op, Rng& rng) {
+  const OpId other = draw_op({}, rng);
+  const DeviceId here = plan.placement[op.index];
+  const DeviceId there = plan.placement[other.index];
+  if (here == there) return;
+  const size_t size = size_t{1} << rng.below(4);
+  grow(plan, op, size, rng);
+  const std::vector<OpId> going = picked_;
+  grow(plan, other, size, rng);
+  for (const OpId member : going) move(plan, member, there);
+  for (const OpId member : picked_) move(plan, member, here);
+}
+
+// Everything that depends on the op and is on one of two devices goes to the other.
+void Moves::exchange_devices_behind(Plan& plan, OpId op, Rng& rng) {
+  const DeviceId one = plan.placement[op.index];
+  const DeviceId two = draw_other_device(plan, op, rng);
+  if (!two.valid()) return;
+  const Graph& graph = problem_.graph;
+  picked_.clear();
+  ++pick_;
+  pick(op);
+  for (size_t i = 0; i < picked_.size(); ++i) {
+    for (const ValueId value : graph.outputs(picked_[i])) {
+      for (const EdgeId edge : graph.consumers(value)) {
+        if (!picked(graph.edge_to(edge))) pick(graph.edge_to(edge));
+      }
+    }
+  }
+  for (const OpId member : picked_) {
+    const DeviceId device = plan.placement[member.index];
+    if (device == one) move(plan, member, two);
+    if (device == two) move(plan, member, one);
+  }
+}
+
+// Two devices change places within the group of the op.
+void Moves::group(Plan& plan, OpId op, Rng& rng) {
+  const DeviceId one = plan.placement[op.index];
+  const DeviceId two = draw_other_device(plan, op, rng);
+  if (!two.valid()) return;
+  for (const OpId member : groups_.members[static_cast<size_t>(groups_.of_op[op.index])]) {
+    const DeviceId device = plan.placement[member.index];
+    if (device == one) move(plan, member, two);
+    if (device == two) move(plan, member, one);
+  }
+}
+
+// The op goes just before or behind another of its device.
+void Moves::reorder(Plan& plan, OpId op, Rng& rng) {
+  for (int tries = 0; tries < 8; ++tries) {
+    const OpId other = draw_op({}, rng);
+    if (other == op || plan.placement[other.index] != plan.placement[op.index]) continue;
+    reordered_.emplace_back(op, plan.priority[op.index]);
+    if (rng.below(2) == 0) {
+      reordered_.emplace_back(other, plan.priority[other.index]);
+      std::swap(plan.priority[op.index], plan.priority[other.index]);
+    } else {
+      plan.priority[op.index] = plan.priority[other.index] + (rng.below(2) == 0 ? 1 : -1);
+    }
+    return;
+  }
+}
+
+bool Moves::propose(Plan& plan, std::span<const OpId> hot, Rng& rng) {
+  moved_.clear();
+  reordered_.clear();
+  const OpId op = draw_op(hot, rng);
+  const uint64_t kind = rng.below(100);
+  if (ordering_ && kind >= 70) {
+    reorder(plan, op, rng);
+  } else {
+    const uint64_t share = ordering_ ? kind * 100 / 70 : kind;
+    if (share < 35) {
+      if (const DeviceId device = draw_other_device(plan, op, rng); device.valid()) {
+        move(plan, op, device);
+      }
+    } else if (share < 55) {
+      to_neighbour(plan, op, rng);
+    } else if (share < 65) {
+      chain(plan, op, rng);
+    } else if (share < 80) {
+      connected_ops(plan, op, rng);
+    } else if (share < 94) {
+      swap(plan, op, rng);
+    } else if (share < 98 || !groups_.named) {
+      exchange_devices_behind(plan, op, rng);
+    } else {
+      group(plan, op, rng);
+    }
+  }
+  return !moved_.empty() || !reordered_.empty();
+}
+
+}  // namespace tutti
