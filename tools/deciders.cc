@@ -25,7 +25,9 @@ Decider planner(const PolicyEntry& entry) {
 
 // "doppler<TAB>placeto<TAB>what it is", a line each; see tools/train/train.cc.
 void add_training(std::vector<Decider>& deciders) {
-  const std::string text = output_of("tutti-train", {"list"});
+  // Asked of this very program: tutti-study trains more than tutti-train does.
+  const std::string text =
+      is_beside("tutti-train") ? output_of(own_program(), {"train", "list"}) : "";
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);

@@ -13,7 +13,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/graph/analysis.h"
 #include "tutti/graph/import/import.h"
-#include "tutti/graph/make/shake.h"
+#include "tutti/graph/make/perturb.h"
 
 namespace tutti {
 namespace {
@@ -24,7 +24,7 @@ struct GraphArguments {
   bool json = false;
   bool scale_by_machine_speed = false;
   ImportFlags import_flags;
-  ShakeSpec shake;
+  PerturbSpec perturb;
 };
 
 struct Summary {
@@ -146,33 +146,36 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
   convert->callback([arguments, &exit_code] { exit_code = run_convert(*arguments); });
 }
 
-int run_shake(const GraphArguments& arguments) {
+int run_perturb(const GraphArguments& arguments) {
   const Result<Imported> imported = load(arguments);
   if (!imported) return report(imported.error());
-  const Result<Graph> graph = shaken(imported->graph, arguments.shake);
+  const Result<Graph> graph = perturbed(imported->graph, arguments.perturb);
   if (!graph) return report(graph.error());
   return write_graph_to(*graph, arguments.output, arguments.json);
 }
 
-void add_shake(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
-               int& exit_code) {
-  CLI::App* shake = command.add_subcommand(
-      "shake", "The same graph with its ops in another order and its costs a little different");
-  shake->footer("Example: tutti graph shake graph.json --seed 7 --spread 0.05 -o other.json");
-  shake->add_option("graph", arguments->path, "Graph file, in any format tutti reads")->required();
-  arguments->import_flags.add_to(*shake);
-  shake->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
-  shake->add_option("--spread", arguments->shake.spread, "Most that a number changes, as a share")
+void add_perturb(CLI::App& command, const std::shared_ptr<GraphArguments>& arguments,
+                 int& exit_code) {
+  CLI::App* perturb = command.add_subcommand(
+      "perturb", "The same graph with its ops in another order and its costs a little different");
+  perturb->alias("shake");  // its name until 0.2
+  perturb->footer("Example: tutti graph perturb graph.json --seed 7 --spread 0.05 -o other.json");
+  perturb->add_option("graph", arguments->path, "Graph file, in any format tutti reads")
+      ->required();
+  arguments->import_flags.add_to(*perturb);
+  perturb->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
+  perturb
+      ->add_option("--spread", arguments->perturb.spread, "Most that a number changes, as a share")
       ->capture_default_str();
-  shake
-      ->add_option("--bytes-times", arguments->shake.bytes_times,
+  perturb
+      ->add_option("--bytes-times", arguments->perturb.bytes_times,
                    "Multiply the bytes of all values by this, for more or less communication")
       ->capture_default_str();
-  shake->add_option("--seed", arguments->shake.seed, "Seed")
+  perturb->add_option("--seed", arguments->perturb.seed, "Seed")
       ->check(whole_number())
       ->capture_default_str();
-  shake->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");
-  shake->callback([arguments, &exit_code] { exit_code = run_shake(*arguments); });
+  perturb->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");
+  perturb->callback([arguments, &exit_code] { exit_code = run_perturb(*arguments); });
 }
 
 }  // namespace
@@ -183,7 +186,7 @@ void add_graph_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<GraphArguments>();
   add_info(*command, arguments, exit_code);
   add_convert(*command, arguments, exit_code);
-  add_shake(*command, arguments, exit_code);
+  add_perturb(*command, arguments, exit_code);
   add_graph_make(*command, exit_code);
 }
 

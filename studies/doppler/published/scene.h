@@ -1,4 +1,4 @@
-// A plan being made as the PLACE network of the configuration `as-published` sees it: for the op to
+// A plan being made as the PLACE net of the configuration `as-published` sees it: for the op to
 // be placed, Doppler's five numbers for each device (Yao et al. 2025). scene.h is what `default`
 // sees. One thread uses one scene.
 

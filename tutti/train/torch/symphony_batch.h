@@ -1,4 +1,4 @@
-// Passages of several episodes side by side, as flat lists of numbers: what a training network
+// Passages of several episodes side by side, as flat lists of numbers: what a training net
 // wants instead of sights. Knows nothing of libtorch.
 //
 // Decisions are numbered through, passage after passage, the longest first. All lists that speak of
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "tutti/train/symphony_learner.h"
+#include "tutti/train/symphony/learner.h"
 
 namespace tutti {
 
