@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "studies/doppler/published/orthogonal.h"
 #include "tutti/base/random.h"
-#include "tutti/policy/nn/orthogonal.h"
 
 namespace tutti {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tutti/policy/nn/standardise.h"
+#include "studies/doppler/published/standardise.h"
 
 namespace tutti {
 

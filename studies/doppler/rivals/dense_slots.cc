@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tutti/policy/nn/orthogonal.h"
+#include "studies/doppler/published/orthogonal.h"
 
 namespace tutti {
 

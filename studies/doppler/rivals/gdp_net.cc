@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tutti/policy/nn/standardise.h"
+#include "studies/doppler/published/standardise.h"
 
 namespace tutti {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "studies/doppler/nets.h"
 #include "studies/doppler/published/net.h"
+#include "studies/doppler/published/standardise.h"
 #include "studies/doppler/torch/modules.h"
-#include "tutti/policy/nn/standardise.h"
 #include "tutti/train/torch/module.h"
 
 namespace tutti {

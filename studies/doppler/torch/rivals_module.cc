@@ -9,11 +9,11 @@
 #include <set>
 
 #include "studies/doppler/nets.h"
+#include "studies/doppler/published/standardise.h"
 #include "studies/doppler/rivals/gdp_net.h"
 #include "studies/doppler/rivals/placeto_net.h"
 #include "studies/doppler/torch/modules.h"
 #include "tutti/base/check.h"
-#include "tutti/policy/nn/standardise.h"
 #include "tutti/train/torch/module.h"
 
 namespace tutti {

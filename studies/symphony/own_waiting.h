@@ -1,12 +1,12 @@
 // How long our own work waits for what it shares with others: the one sign of a full memory or link
-// that needs no counter of the hardware. Whoever runs a piece of work again and again tells how
-// long it took each time; between what it takes alone and what it takes when the resource that it
-// is bound by is full lies the share in which it waited.
+// that needs no counter of the hardware. The caller runs a piece of work again and again and notes
+// how long it took each time. Where that lies between its time alone and its time when its resource
+// is full is the share in which it waited.
 //
 // Any thread may note; one reads.
 
-#ifndef TUTTI_TELEMETRY_OWN_WAITING_H_
-#define TUTTI_TELEMETRY_OWN_WAITING_H_
+#ifndef TUTTI_STUDIES_SYMPHONY_OWN_WAITING_H_
+#define TUTTI_STUDIES_SYMPHONY_OWN_WAITING_H_
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ class OwnWaiting final : public CounterSource {
     std::string name;
     Resource resource{};
     Duration alone{0};
-    Duration full{0};  // beside as much other work as the resource carries
+    Duration full{0};  // with as much other work as the resource carries
   };
 
   // Requires 0 < alone < full of each.
@@ -47,4 +47,4 @@ class OwnWaiting final : public CounterSource {
 
 }  // namespace tutti
 
-#endif  // TUTTI_TELEMETRY_OWN_WAITING_H_
+#endif  // TUTTI_STUDIES_SYMPHONY_OWN_WAITING_H_

@@ -1,4 +1,4 @@
-#include "tutti/policy/nn/orthogonal.h"
+#include "studies/doppler/published/orthogonal.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tutti/telemetry/own_waiting.h"
+#include "studies/symphony/own_waiting.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tutti/policy/nn/standardise.h"
+#include "studies/doppler/published/standardise.h"
 
 #include <algorithm>
 #include <cmath>
