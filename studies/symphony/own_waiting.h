@@ -1,7 +1,7 @@
-// How long our own work waits for what it shares with others: the one sign of a full memory or link
-// that needs no counter of the hardware. The caller runs a piece of work again and again and notes
-// how long it took each time. Where that lies between its time alone and its time when its resource
-// is full is the share in which it waited.
+// How long our own work waits for shared resources: a sign of a full memory or link that needs no
+// hardware counter. The caller runs a piece of work repeatedly and notes how long it took each
+// time. The share in which it waited is how far that lies between the time it takes alone and the
+// time it takes when the resource that it is bound by is full.
 //
 // Any thread may note; one reads.
 

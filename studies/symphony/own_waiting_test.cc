@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-#include "test/support/world.h"
+#include "tutti/machine/preset.h"
 
 namespace tutti {
 namespace {
 
 // Alone it takes 100 ns, 300 ns with all that the memory carries: 150 is a quarter of the way.
 TEST(OwnWaiting, IsHowFarWorkIsFromWhatItTakesAlone) {
-  const Machine machine = must(make_preset("p100-4"));
+  const Machine machine = make_preset("p100-4").value();
   const Resource memory = resource_of(machine.host_memory());
   OwnWaiting source({{"sum", memory, Duration(100), Duration(300)}});
   ASSERT_EQ(source.counters().size(), 1u);
