@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "studies/doppler/published/orthogonal.h"
+#include "studies/doppler/nn/orthogonal.h"
 #include "tutti/base/random.h"
 
 namespace tutti {

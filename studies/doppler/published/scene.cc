@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "studies/doppler/published/standardise.h"
+#include "studies/doppler/nn/standardise.h"
 
 namespace tutti {
 

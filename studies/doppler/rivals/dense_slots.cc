@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "studies/doppler/published/orthogonal.h"
+#include "studies/doppler/nn/orthogonal.h"
 
 namespace tutti {
 

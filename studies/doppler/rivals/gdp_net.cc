@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "studies/doppler/published/standardise.h"
+#include "studies/doppler/nn/standardise.h"
 
 namespace tutti {
 namespace {

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "studies/doppler/nets.h"
+#include "studies/doppler/nn/standardise.h"
 #include "studies/doppler/published/net.h"
-#include "studies/doppler/published/standardise.h"
 #include "studies/doppler/torch/modules.h"
 #include "tutti/train/torch/module.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "studies/doppler/nets.h"
-#include "studies/doppler/published/standardise.h"
+#include "studies/doppler/nn/standardise.h"
 #include "studies/doppler/rivals/gdp_net.h"
 #include "studies/doppler/rivals/placeto_net.h"
 #include "studies/doppler/torch/modules.h"

@@ -1,8 +1,8 @@
 // Weights to start training from: rows, or columns if there are fewer, of length 1 and at right
 // angles to each other, so that a layer neither blows up nor forgets what it reads.
 
-#ifndef TUTTI_STUDIES_DOPPLER_PUBLISHED_ORTHOGONAL_H_
-#define TUTTI_STUDIES_DOPPLER_PUBLISHED_ORTHOGONAL_H_
+#ifndef TUTTI_STUDIES_DOPPLER_NN_ORTHOGONAL_H_
+#define TUTTI_STUDIES_DOPPLER_NN_ORTHOGONAL_H_
 
 #include <vector>
 
@@ -15,4 +15,4 @@ std::vector<float> orthogonal(int out, int in, Rng rng);
 
 }  // namespace tutti
 
-#endif  // TUTTI_STUDIES_DOPPLER_PUBLISHED_ORTHOGONAL_H_
+#endif  // TUTTI_STUDIES_DOPPLER_NN_ORTHOGONAL_H_

@@ -1,4 +1,4 @@
-#include "studies/doppler/published/standardise.h"
+#include "studies/doppler/nn/standardise.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "studies/doppler/published/orthogonal.h"
+#include "studies/doppler/nn/orthogonal.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 // kLeastSpread becomes 0 and passes no gradient: ops that are alike differ by rounding alone, and
 // rounding must not become a feature.
 
-#ifndef TUTTI_STUDIES_DOPPLER_PUBLISHED_STANDARDISE_H_
-#define TUTTI_STUDIES_DOPPLER_PUBLISHED_STANDARDISE_H_
+#ifndef TUTTI_STUDIES_DOPPLER_NN_STANDARDISE_H_
+#define TUTTI_STUDIES_DOPPLER_NN_STANDARDISE_H_
 
 #include <span>
 
@@ -27,4 +27,4 @@ void standardise(std::span<double> column);
 
 }  // namespace tutti
 
-#endif  // TUTTI_STUDIES_DOPPLER_PUBLISHED_STANDARDISE_H_
+#endif  // TUTTI_STUDIES_DOPPLER_NN_STANDARDISE_H_
