@@ -81,11 +81,6 @@ Error go_on_as(const std::string& program, const std::string& name,
   return failed(fmt::format("{} could not be started: {}", path, std::strerror(errno)));
 }
 
-std::string own_program() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).filename().string();
-}
-
 std::vector<std::string> own_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;

@@ -21,9 +21,6 @@ bool is_beside(const std::string& program);
 // What that program prints when it is run with these arguments; empty if it is not there or fails.
 std::string output_of(const std::string& program, const std::vector<std::string>& arguments);
 
-// The name of this program's file; empty if that is not known.
-std::string own_program();
-
 // What this program was called with.
 std::vector<std::string> own_arguments();
 

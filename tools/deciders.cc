@@ -1,6 +1,7 @@
 #include "tools/deciders.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tools/beside.h"
 #include "tutti/search/dispatchers.h"
@@ -21,6 +22,12 @@ Decider planner(const PolicyEntry& entry) {
   if (made.online) made.where.insert(made.where.end(), {"run --online", "serve"});
   if (entry.name == "doppler") made.where.emplace_back("train");
   return made;
+}
+
+// The name of this program's file; empty if that is not known.
+std::string own_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).filename().string();
 }
 
 // "doppler<TAB>placeto<TAB>what it is", a line each; see tools/train/train.cc.

@@ -24,7 +24,7 @@ struct GraphArguments {
   bool json = false;
   bool scale_by_machine_speed = false;
   ImportFlags import_flags;
-  PerturbSpec perturb;
+  PerturbSpec shake;
 };
 
 struct Summary {
@@ -149,7 +149,7 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
 int run_perturb(const GraphArguments& arguments) {
   const Result<Imported> imported = load(arguments);
   if (!imported) return report(imported.error());
-  const Result<Graph> graph = perturbed(imported->graph, arguments.perturb);
+  const Result<Graph> graph = perturbed(imported->graph, arguments.shake);
   if (!graph) return report(graph.error());
   return write_graph_to(*graph, arguments.output, arguments.json);
 }
@@ -158,20 +158,18 @@ void add_perturb(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
                  int& exit_code) {
   CLI::App* perturb = command.add_subcommand(
       "perturb", "The same graph with its ops in another order and its costs a little different");
-  perturb->alias("shake");  // its name until 0.2
   perturb->footer("Example: tutti graph perturb graph.json --seed 7 --spread 0.05 -o other.json");
   perturb->add_option("graph", arguments->path, "Graph file, in any format tutti reads")
       ->required();
   arguments->import_flags.add_to(*perturb);
   perturb->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
-  perturb
-      ->add_option("--spread", arguments->perturb.spread, "Most that a number changes, as a share")
+  perturb->add_option("--spread", arguments->shake.spread, "Largest relative change of a number")
       ->capture_default_str();
   perturb
-      ->add_option("--bytes-times", arguments->perturb.bytes_times,
+      ->add_option("--bytes-times", arguments->shake.bytes_times,
                    "Multiply the bytes of all values by this, for more or less communication")
       ->capture_default_str();
-  perturb->add_option("--seed", arguments->perturb.seed, "Seed")
+  perturb->add_option("--seed", arguments->shake.seed, "Seed")
       ->check(whole_number())
       ->capture_default_str();
   perturb->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");

@@ -40,7 +40,7 @@ struct DaemonOptions {
   // A file that gets a line whenever a run starts or ends, before the journal knows of it; empty:
   // none.
   std::string run_log{};
-  // The journal is rewritten when it is longer than this and than twice what has to be kept.
+  // A journal is rewritten when it is longer than this and than twice what has to be kept.
   int64_t longest_journal = int64_t{64} << 20;
   // Called once, with a sentence, when the journal cannot be written any more.
   std::function<void(const std::string& sentence)> on_broken{};
