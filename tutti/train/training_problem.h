@@ -1,5 +1,5 @@
-// A TrainingProblem is a problem with a name, to learn from. What a net is told of it is the
-// net's own affair (DopplerNet::features). It stays where it was made, since its parts refer to
+// A TrainingProblem is a problem with a name, to learn from. What a network is told of it is the
+// network's own affair (DopplerNet::features). It stays where it was made, since its parts refer to
 // each other.
 
 #ifndef TUTTI_TRAIN_TRAINING_PROBLEM_H_
