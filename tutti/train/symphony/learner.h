@@ -26,7 +26,7 @@ namespace tutti {
 // A decision that was made.
 struct KeptDecision {
   Consideration considered;
-  size_t chosen = 0;     // among the sight's actions
+  size_t chosen = 0;     // among the actions offered
   float likelihood = 0;  // the logarithm of its odds then
   double time_ns = 0;    // when
   double reward = 0;     // of the time until the next decision

@@ -136,7 +136,7 @@ Played play(const std::shared_ptr<const SymphonyModel>& model, const JobScenario
     const Action action = considered.sight.actions[kept.chosen];
     played.rests += action.kind == Action::Kind::no_op ? 1 : 0;
     const Result<double> reward = sim.step(action);
-    TUTTI_CHECK(reward.has_value());  // sights offer only what is allowed
+    TUTTI_CHECK(reward.has_value());  // only allowed actions are offered
     const double after = gathered.now();
     kept.reward = settings.reward_jobs ? before - after : *reward;
     before = after;

@@ -1,5 +1,5 @@
-// Passages of several episodes side by side, as flat lists of numbers: what a training net
-// wants instead of sights. Knows nothing of libtorch.
+// Passages of several episodes side by side, as flat lists of numbers, which is what libtorch
+// reads. Does not include libtorch itself.
 //
 // Decisions are numbered through, passage after passage, the longest first. All lists that speak of
 // "rows" are row-major.
