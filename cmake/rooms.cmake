@@ -29,8 +29,8 @@ function(tutti_unity target)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
-  # These have names in anonymous namespaces that others of their folder have too, or cause warnings when included.
-  list(FILTER sources EXCLUDE REGEX "(train/symphony|train/symphony_run|train/real_stage|starpu/watchdog|tools/run_report)[.]cc$")
+  # These tell of what they do in words that their neighbours use too, or are warned of when they are included.
+  list(FILTER sources EXCLUDE REGEX "(train/doppler/real_stage|starpu/watchdog|tools/run_report)[.]cc$")
   foreach(source ${sources})
     get_filename_component(folder ${source} DIRECTORY)
     string(MAKE_C_IDENTIFIER "${folder}" folder)

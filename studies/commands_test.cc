@@ -55,7 +55,7 @@ TEST_F(Study, ListsThePolicyThatIsForComparisonOnly) {
 }
 
 #ifdef TUTTI_STUDIES_TRAIN
-TEST_F(Study, TrainsAndPlansWithThePublishedNetworks) {
+TEST_F(Study, TrainsAndPlansWithThePublishedNets) {
   for (const std::string config : {"as-published", "placeto", "gdp"}) {
     const Ran trained =
         run({"train", "doppler", graph(), "-m", "uniform-2", "--model", "released", "--config",
@@ -64,6 +64,15 @@ TEST_F(Study, TrainsAndPlansWithThePublishedNetworks) {
     const Ran planned = run({"plan", graph(), "-m", "uniform-2", "--policy", "doppler", "--network",
                              path(config) + "/model.safetensors"});
     EXPECT_EQ(planned.exit_code, 0) << config << ": " << planned.err;
+  }
+}
+
+TEST_F(Study, ListsTheConfigurationsOfTheStudies) {
+  const Ran ran = run({"policies"});
+  for (const std::string name : {"doppler --config default", "doppler --config as-published",
+                                 "doppler --config published-view", "doppler --config gdp",
+                                 "symphony --config default", "symphony --config as-published"}) {
+    EXPECT_NE(ran.out.find(name + " "), std::string::npos) << name << "\n" << ran.out;
   }
 }
 

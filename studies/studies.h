@@ -6,7 +6,7 @@
 
 namespace tutti {
 
-// Networks, models of evaluation, policies.
+// Nets, models of evaluation, policies.
 void add_studies();
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// tutti-study: all that tutti and tutti-train do, with the networks, models of evaluation, policies
+// tutti-study: all that tutti and tutti-train do, with the nets, models of evaluation, policies
 // and configurations of the studies.
 
 #include <string_view>
@@ -7,13 +7,15 @@
 #include "tools/commands.h"
 #ifdef TUTTI_HAVE_TORCH
 #include "studies/doppler/train/configurations.h"
+#include "studies/symphony/train/configurations.h"
 #include "tools/train/train.h"
 #endif
 
 int main(int argc, char** argv) {
   tutti::add_studies();
 #ifdef TUTTI_HAVE_TORCH
-  tutti::add_training_studies();
+  tutti::add_doppler_studies();
+  tutti::add_symphony_studies();
   if (argc > 1 && std::string_view(argv[1]) == "train") {
     return tutti::run_train(argc - 1, argv + 1);
   }

@@ -7,7 +7,7 @@
 
 #include "tutti/belief/belief.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/cluster/testing.h"
@@ -16,7 +16,7 @@ namespace tutti {
 namespace {
 
 TEST(BeliefAndTruth, EveryResourceThatIsBelievedAboutHasATruth) {
-  const Cluster cluster = job_study_cluster();
+  const Cluster cluster = default_cluster();
   const Machine& machine = cluster.machine();
   const auto counters = usual_counters(machine);
   const Belief belief(machine, counters);
@@ -34,7 +34,7 @@ TEST(BeliefAndTruth, EveryResourceThatIsBelievedAboutHasATruth) {
 }
 
 TEST(BeliefAndTruth, WhatIsBelievedOfMeasuredResourcesIsNearTheTruth) {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::train, 10, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
   ClusterSim sim(cluster, {.counters = usual_counters(cluster.machine()), .reading_error = 0.02});

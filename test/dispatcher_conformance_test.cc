@@ -5,8 +5,7 @@
 
 #include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/job_study.h"
-#include "tutti/policy/online/fallback.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/real_cluster.h"
@@ -35,7 +34,7 @@ std::vector<Case> cases() {
 
 std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const double> values,
                                   const Case& one, uint64_t seed) {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
   EXPECT_TRUE(jobs);
   ClusterSim sim(cluster, one.options);
@@ -64,7 +63,7 @@ std::unique_ptr<Dispatcher> usual(const char* name) {
 // and the work gets done all the same.
 TEST(FallbackDispatcher, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
   for (const Duration taken : {Duration(1'000), Duration(10'000'000)}) {
-    Cluster cluster = job_study_cluster();
+    Cluster cluster = default_cluster();
     const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
     ASSERT_TRUE(jobs);
     ClusterSim sim(cluster, {});
@@ -83,7 +82,7 @@ TEST(FallbackDispatcher, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
 
 // As a server's rounds are: too few decisions in each to judge by, and many of them.
 TEST(FallbackDispatcher, JudgesShortRunsTogetherAndTriesAgainLater) {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 1, 2));
   ASSERT_TRUE(jobs);
   ClusterSim sim(cluster, {});
@@ -134,10 +133,10 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
 
 // The world that they were tuned for, on jobs of the test set: 60 of them, so that queues grow.
 TEST(DispatcherSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 40, 1));
   ASSERT_TRUE(jobs);
-  ClusterSim sim(cluster, job_study_options(0.8));
+  ClusterSim sim(cluster, default_cluster_options(0.8));
   const auto slowdown = [&](const DispatcherEntry& entry, const std::vector<double>& values) {
     double sum = 0;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -204,7 +203,7 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneForReal) {
 // HEFT's plan is one of those that auto chooses from. It judges by another simulator, so that
 // single jobs may take longer.
 TEST(PlannedAuto, TakesJobsThatAreAloneNoLongerThanHeftsPlansInTheMean) {
-  Cluster cluster = job_study_cluster(/*noise=*/0);
+  Cluster cluster = default_cluster(/*noise=*/0);
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 12, 2));
   ASSERT_TRUE(jobs);
   double heft = 0;

@@ -10,7 +10,7 @@
 #include "tutti/belief/constants_file.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/arriving/host_counters.h"
@@ -126,7 +126,7 @@ Result<std::vector<Seen>> watch(ClusterSim& sim, const Belief& belief, Dispatche
 }
 
 Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& question) {
-  CostSpec costs = job_study_costs();
+  CostSpec costs = default_cluster_costs();
   if (!question.costs.empty()) {
     Result<CostSpec> read = load_costs(question.costs);
     if (!read) return read.error();
@@ -168,7 +168,7 @@ Result<ReportedBelief> find_belief(const BeliefQuestion& question) {
   const bool sim = question.told == "sim";
   Result<Machine> machine =
       sim && question.machine.empty()
-          ? Machine::build(job_study_machine())
+          ? Machine::build(default_cluster_machine())
           : load_machine(question.machine.empty() ? "this-host" : question.machine);
   if (!machine) return machine.error();
   if (!sim && !question.costs.empty()) {

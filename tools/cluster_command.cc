@@ -16,7 +16,7 @@
 #include "tutti/base/output.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
@@ -52,11 +52,12 @@ struct ClusterArguments {
 
 Result<Cluster> make_cluster(const ClusterArguments& arguments) {
   const bool real = arguments.runtime == "local";
-  Result<Machine> machine = arguments.machine.empty() ? (real ? load_machine("this-host")
-                                                              : Machine::build(job_study_machine()))
-                                                      : load_machine(arguments.machine);
+  Result<Machine> machine =
+      arguments.machine.empty()
+          ? (real ? load_machine("this-host") : Machine::build(default_cluster_machine()))
+          : load_machine(arguments.machine);
   if (!machine) return machine.error();
-  CostSpec costs = real ? CostSpec{} : job_study_costs();
+  CostSpec costs = real ? CostSpec{} : default_cluster_costs();
   if (!arguments.costs.empty()) {
     Result<CostSpec> read = load_costs(arguments.costs);
     if (!read) return read.error();

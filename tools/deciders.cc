@@ -1,6 +1,7 @@
 #include "tools/deciders.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tools/companion.h"
 #include "tutti/search/dispatchers.h"
@@ -23,9 +24,17 @@ Decider planner(const PolicyEntry& entry) {
   return made;
 }
 
+// The name of this program's file; empty if that is not known.
+std::string own_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).filename().string();
+}
+
 // "doppler<TAB>placeto<TAB>what it is", a line each; see tools/train/train.cc.
 void add_training(std::vector<Decider>& deciders) {
-  const std::string text = output_of("tutti-train", {"list"});
+  // Asked of this very program: tutti-study trains more than tutti-train does.
+  const std::string text =
+      is_beside("tutti-train") ? output_of(own_program(), {"train", "list"}) : "";
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);

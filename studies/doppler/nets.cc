@@ -45,9 +45,9 @@ class StudyNet : public DopplerNet {
 }  // namespace
 
 void add_study_nets() {
-  using Published = StudyNet<PublishedNetwork, PublishedNetFeatures, PublishedActor>;
-  using Placeto = StudyNet<PlacetoNetwork, RivalNetFeatures, PlacetoActor>;
-  using Gdp = StudyNet<GdpNetwork, RivalNetFeatures, GdpActor>;
+  using Published = StudyNet<PublishedNet, PublishedNetFeatures, PublishedActor>;
+  using Placeto = StudyNet<PlacetoNet, RivalNetFeatures, PlacetoActor>;
+  using Gdp = StudyNet<GdpNet, RivalNetFeatures, GdpActor>;
   add_net_family(
       {.name = "published", .load = Published::load, .variants = {"learned", "every_step"}});
   add_net_family({.name = "placeto", .load = Placeto::load});

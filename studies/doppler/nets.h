@@ -1,4 +1,4 @@
-// The networks of the study as the product knows networks (tutti/policy/doppler/net.h): the
+// The nets of the study as the product knows nets (tutti/policy/doppler/net.h): the
 // published one, Placeto's and GDP's, each with what it is told of a problem.
 
 #ifndef TUTTI_STUDIES_DOPPLER_NETS_H_

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "studies/doppler/published/network.h"
-#include "studies/doppler/rivals/gdp_network.h"
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/published/net.h"
+#include "studies/doppler/rivals/gdp_net.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/planner.h"
@@ -18,8 +18,8 @@ namespace {
 // Every weight is a number, and what comes of them is none.
 TEST(StudyNets, RefuseAModelWhoseAnswersAreNoNumbers) {
   const World world(must(make_layered({.ops = 30, .width = 5})), "p100-4");
-  std::vector<TensorFile> files = {PublishedNetwork::fresh({.width = 16, .steps = 2}, 1),
-                                   PlacetoNetwork::fresh({}, 1), GdpNetwork::fresh({}, 1)};
+  std::vector<TensorFile> files = {PublishedNet::fresh({.width = 16, .steps = 2}, 1),
+                                   PlacetoNet::fresh({}, 1), GdpNet::fresh({}, 1)};
   for (TensorFile& file : files) {
     ASSERT_TRUE(plan_greedily(must(DopplerModel::load(file, "m")), *world.problem));
     for (auto& [name, tensor] : file.tensors) {
@@ -39,10 +39,10 @@ TEST(StudyNets, RefuseAModelWhoseAnswersAreNoNumbers) {
 TEST(StudyNets, GuideEverySearch) {
   using Learned = PublishedShape::Learned;
   const World world{must(make_layered({.ops = 20, .width = 4})), must(make_preset("p100-4"))};
-  std::vector<TensorFile> files = {PlacetoNetwork::fresh({.width = 8}, 1),
-                                   GdpNetwork::fresh({.width = 8, .heads = 2}, 1)};
+  std::vector<TensorFile> files = {PlacetoNet::fresh({.width = 8}, 1),
+                                   GdpNet::fresh({.width = 8, .heads = 2}, 1)};
   for (const auto learned : {Learned::both, Learned::select, Learned::place, Learned::joint}) {
-    files.push_back(PublishedNetwork::fresh({.learned = learned, .width = 8, .steps = 1}, 1));
+    files.push_back(PublishedNet::fresh({.learned = learned, .width = 8, .steps = 1}, 1));
   }
   for (const TensorFile& file : files) {
     AutoSettings settings;
@@ -75,8 +75,8 @@ TEST(StudyNets, HaveFeaturesOfTheirOwnOnly) {
     return must(DopplerModel::load(file, "m")).features(*world.problem);
   };
   const auto residual = features_by(ResidualNet::fresh({}, 1));
-  const auto published = features_by(PublishedNetwork::fresh({.width = 16, .steps = 2}, 1));
-  const auto placeto = features_by(PlacetoNetwork::fresh({}, 1));
+  const auto published = features_by(PublishedNet::fresh({.width = 16, .steps = 2}, 1));
+  const auto placeto = features_by(PlacetoNet::fresh({}, 1));
   EXPECT_EQ(dynamic_cast<const PublishedNetFeatures*>(residual.get()), nullptr);
   EXPECT_EQ(dynamic_cast<const RivalNetFeatures*>(residual.get()), nullptr);
   EXPECT_EQ(features_as<PublishedNetFeatures>(*published).graph.ops, 30);

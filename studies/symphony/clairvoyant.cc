@@ -244,10 +244,6 @@ void visit_orders(const Graph& graph, std::vector<OpId>& order, std::vector<uint
 
 }  // namespace
 
-std::unique_ptr<Dispatcher> scripted_dispatcher(const Script& script) {
-  return std::make_unique<Scripted>(script);
-}
-
 Script script_of(const std::vector<JobRecord>& jobs) {
   Script script;
   for (const JobRecord& job : jobs) {

@@ -1,4 +1,4 @@
-// What could have been done by somebody who knew everything: the best schedule found for given
+// What could be done with full knowledge: the best schedule found for given
 // arrivals, with the very luck (noise and unknown load) that a run of the simulated cluster had.
 // Dispatchers are measured against it.
 //
@@ -24,9 +24,6 @@ struct ScriptedOp {
   bool prepares = false;  // its context is configured before it is ready
 };
 using Script = std::vector<std::vector<ScriptedOp>>;  // by job and op
-
-// Requires a script for all jobs that come. Also configures ahead, which no other dispatcher does.
-std::unique_ptr<Dispatcher> scripted_dispatcher(const Script& script);
 
 // What a recorded run did, as a script: devices, and the times at which ops began as keys.
 Script script_of(const std::vector<JobRecord>& jobs);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/registry.h"
 #include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/cluster/testing.h"
@@ -25,7 +25,7 @@ double mean_slowdown(const ClusterRun& run) {
 }
 
 TEST(Clairvoyant, IsNeverWorseThanWhatItStartsFromAndUsuallyBetter) {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 5, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
   ClusterSim sim(cluster, {.unknown_load = {.share = 0.5}, .record = true});

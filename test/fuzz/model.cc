@@ -1,6 +1,6 @@
-#include "studies/doppler/published/network.h"
-#include "studies/doppler/rivals/gdp_network.h"
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/published/net.h"
+#include "studies/doppler/rivals/gdp_net.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "tutti/base/tensor_file.h"
@@ -21,10 +21,10 @@ bool fuzz_model(const uint8_t* data, size_t size) {
   TUTTI_CHECK(again.has_value() && again->tensors == file->tensors &&
               again->metadata == file->metadata);
   const auto residual = ResidualNet::load(*file, "input");
-  const auto published = PublishedNetwork::load(*file, "input");
+  const auto published = PublishedNet::load(*file, "input");
   if (!residual) expect_refusal(residual.error());
-  const auto placeto = PlacetoNetwork::load(*file, "input");
-  const auto gdp = GdpNetwork::load(*file, "input");
+  const auto placeto = PlacetoNet::load(*file, "input");
+  const auto gdp = GdpNet::load(*file, "input");
   if (!published) expect_refusal(published.error());
   if (!placeto) expect_refusal(placeto.error());
   if (!gdp) expect_refusal(gdp.error());

@@ -7,7 +7,7 @@
 #include "test/fuzz/promises.h"
 #include "tutti/plan/testing.h"
 #include "tutti/serve/core.h"
-#include "tutti/serve/guard.h"
+#include "tutti/serve/http/guard.h"
 #include "tutti/serve/http/message.h"
 #include "tutti/serve/journal/frames.h"
 #include "tutti/serve/submission.h"

@@ -13,7 +13,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/graph/analysis.h"
 #include "tutti/graph/import/import.h"
-#include "tutti/graph/make/shake.h"
+#include "tutti/graph/make/perturb.h"
 
 namespace tutti {
 namespace {
@@ -24,7 +24,7 @@ struct GraphArguments {
   bool json = false;
   bool scale_by_machine_speed = false;
   ImportFlags import_flags;
-  ShakeSpec shake;
+  PerturbSpec perturbation;
 };
 
 struct Summary {
@@ -149,7 +149,7 @@ void add_convert(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
 int run_perturb(const GraphArguments& arguments) {
   const Result<Imported> imported = load(arguments);
   if (!imported) return report(imported.error());
-  const Result<Graph> graph = shaken(imported->graph, arguments.shake);
+  const Result<Graph> graph = perturbed(imported->graph, arguments.perturbation);
   if (!graph) return report(graph.error());
   return write_graph_to(*graph, arguments.output, arguments.json);
 }
@@ -163,13 +163,15 @@ void add_perturb(CLI::App& command, const std::shared_ptr<GraphArguments>& argum
       ->required();
   arguments->import_flags.add_to(*perturb);
   perturb->add_option("-o,--output", arguments->output, "Write it here; default: standard output");
-  perturb->add_option("--spread", arguments->shake.spread, "Largest relative change of a number")
+  perturb
+      ->add_option("--spread", arguments->perturbation.spread,
+                   "Largest relative change of a number")
       ->capture_default_str();
   perturb
-      ->add_option("--bytes-times", arguments->shake.bytes_times,
+      ->add_option("--bytes-times", arguments->perturbation.bytes_times,
                    "Multiply the bytes of all values by this, for more or less communication")
       ->capture_default_str();
-  perturb->add_option("--seed", arguments->shake.seed, "Seed")
+  perturb->add_option("--seed", arguments->perturbation.seed, "Seed")
       ->check(whole_number())
       ->capture_default_str();
   perturb->add_flag("--json", arguments->json, "With -o FILE: print what was written as JSON");

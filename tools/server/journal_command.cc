@@ -25,7 +25,7 @@ void print_as_json(const JournalReport& report) {
 
 void print_lost(const JournalReport& report) {
   for (const LostRecords& lost : report.lost) {
-    if (lost.last == kNobodyKnows) {
+    if (lost.last == kUnknownLast) {
       fmt::print("lost: whatever there was from record {} on; nothing is left that says how many\n",
                  lost.first);
       continue;
@@ -38,12 +38,15 @@ void print_lost(const JournalReport& report) {
   for (const UnusableRecord& one : report.unusable) {
     fmt::print("unusable: record {}, {}: {}\n", one.sequence, one.what, one.why);
   }
-  for (const int64_t sequence : report.mended) {
+  for (const int64_t sequence : report.corrected) {
     fmt::print("whole again: record {}, with one bit turned over\n", sequence);
   }
   for (const std::string& id : report.doubtful) {
-    fmt::print("doubtful: job '{}' is open as far as is known, and is run again if it was over\n",
-               id);
+    fmt::print(
+        "doubtful: job '{}' is open as far as is known; if it was over, {}\n", id,
+        report.doubtful_with_folder.contains(id)
+            ? "it is completed from its folder, and what is recorded there does not run again"
+            : "it is run again");
   }
 }
 

@@ -29,8 +29,8 @@
 #include "tutti/runtime/command/environment.h"
 #include "tutti/search/dispatchers.h"
 #include "tutti/serve/api.h"
-#include "tutti/serve/cluster_runner.h"
-#include "tutti/serve/rounds_runner.h"
+#include "tutti/serve/run/cluster_runner.h"
+#include "tutti/serve/run/rounds_runner.h"
 
 namespace tutti {
 namespace {

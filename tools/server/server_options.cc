@@ -4,7 +4,7 @@
 
 #include "tutti/base/source.h"
 #include "tutti/base/time.h"
-#include "tutti/serve/tokens.h"
+#include "tutti/serve/http/tokens.h"
 
 namespace tutti {
 

@@ -35,10 +35,10 @@ void print_overview(const Document& overview) {
   const std::string broken = entry_text(overview, "broken");
   if (!broken.empty()) fmt::print("the journal has failed: {}\n", broken);
   if (const Document* const jobs = overview.find("jobs")) {
-    fmt::print("jobs: {} queued, {} running, {} done, {} failed, {} cancelled\n",
-               entry_text(*jobs, "queued"), entry_text(*jobs, "running"),
-               entry_text(*jobs, "done_total"), entry_text(*jobs, "failed_total"),
-               entry_text(*jobs, "cancelled_total"));
+    fmt::print(
+        "jobs: {} queued, {} running; since the server started {} done, {} failed, {} cancelled\n",
+        entry_text(*jobs, "queued"), entry_text(*jobs, "running"), entry_text(*jobs, "done_total"),
+        entry_text(*jobs, "failed_total"), entry_text(*jobs, "cancelled_total"));
   }
   const Document* const shares = overview.find("utilisation");
   if (shares != nullptr && !shares->items.empty()) {

@@ -13,7 +13,7 @@
 #include "tutti/base/json_writer.h"
 #include "tutti/base/output.h"
 #include "tutti/graph/file.h"
-#include "tutti/serve/job.h"
+#include "tutti/serve/journal/job.h"
 
 namespace tutti {
 namespace {

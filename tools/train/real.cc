@@ -8,7 +8,7 @@
 #include "tutti/calibrate/state_file.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/search/auto.h"
-#include "tutti/train/real_stage.h"
+#include "tutti/train/doppler/real_stage.h"
 
 namespace tutti {
 namespace {

@@ -1,5 +1,3 @@
-#include "tutti/train/symphony.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,8 +12,8 @@
 #include "tools/train/flags.h"
 #include "tools/train/train.h"
 #include "tutti/machine/preset.h"
-#include "tutti/runtime/arriving/host_counters.h"
-#include "tutti/train/symphony_configuration.h"
+#include "tutti/train/symphony/configuration.h"
+#include "tutti/train/symphony/trainer.h"
 
 namespace tutti {
 namespace {
@@ -32,7 +30,7 @@ struct SymphonyArguments {
   std::string from;
   std::string config = "default";
   std::string knowledge = "belief";
-  SymphonyStudySpec study;
+  SymphonyWorldSpec world;
   bool fixed_belief = false;
   bool no_counter_errors = false;
   bool no_topology = false;
@@ -139,14 +137,14 @@ Result<std::vector<Graph>> load_jobs(const std::vector<std::string>& paths, cons
   return graphs;
 }
 
-// The cluster of the study, or the user's own with the user's own jobs.
-Result<SymphonyStudy> find_study(const SymphonyArguments& arguments) {
+// The default cluster, or the user's own with the user's own jobs.
+Result<OwnedSymphonyWorld> find_world(const SymphonyArguments& arguments) {
   if (arguments.graphs.empty()) {
     if (!arguments.machine.empty() || !arguments.costs.empty() || !arguments.check_graphs.empty()) {
       return invalid_input(
           "--machine, --costs and --check-jobs are for jobs of your own; name their graphs");
     }
-    return symphony_study(arguments.study);
+    return default_symphony_world(arguments.world);
   }
   Result<Machine> machine =
       load_machine(arguments.machine.empty() ? "this-host" : arguments.machine);
@@ -161,14 +159,11 @@ Result<SymphonyStudy> find_study(const SymphonyArguments& arguments) {
   if (!cluster) return cluster.error();
   Result<std::vector<Graph>> jobs = load_jobs(arguments.graphs, *cluster, arguments.costs);
   if (!jobs) return jobs.error();
-  std::vector<Graph> checks = *jobs;
-  if (!arguments.check_graphs.empty()) {
-    auto loaded = load_jobs(arguments.check_graphs, *cluster, arguments.costs);
-    if (!loaded) return loaded.error();
-    checks = std::move(*loaded);
-  }
-  return symphony_study_of(std::move(*cluster), std::move(*jobs), std::move(checks),
-                           std::move(counters), arguments.study);
+  Result<std::vector<Graph>> checks =
+      load_graphs(arguments.check_graphs.empty() ? arguments.graphs : arguments.check_graphs);
+  if (!checks) return checks.error();
+  return make_symphony_world(std::move(*cluster), std::move(*jobs), std::move(*checks),
+                             std::move(counters), arguments.world);
 }
 
 Result<void> train(const SymphonyArguments& arguments) {
@@ -177,12 +172,11 @@ Result<void> train(const SymphonyArguments& arguments) {
   if (!made) return made.error();
   apply_flags(arguments, *made);
   if (auto good = check_settings(*made); !good) return good;
-  const auto found = find_study(arguments);
+  const auto found = find_world(arguments);
   if (!found) return found.error();
-  const SymphonyStudy& study = *found;
-  const std::vector<Counter>& counters = study.world.options.counters;
-  TensorFile start =
-      SymphonyModel::fresh(made->shape, *study.cluster, counters, arguments.common.seed);
+  const auto& [cluster, world] = *found;
+  const std::vector<Counter>& counters = world.options.counters;
+  TensorFile start = SymphonyModel::fresh(made->shape, *cluster, counters, arguments.common.seed);
   std::string path = "a fresh network";
   if (!arguments.from.empty()) {
     Result<Source> source = Source::open(arguments.from);
@@ -205,7 +199,7 @@ Result<void> train(const SymphonyArguments& arguments) {
   run.on_update = [progress](const SymphonyReport& report, double seconds) {
     progress->show(report, seconds);
   };
-  const auto end = train_symphony(start, path, made->settings, study.world, run);
+  const auto end = train_symphony(start, path, made->settings, world, run);
   if (!end) return end.error();
   tell_the_end(*end, end->best_ratio
                          ? fmt::format("its slow-downs are {:.4f} of the rule's", *end->best_ratio)
@@ -285,7 +279,7 @@ void add_symphony(CLI::App& app, int& exit_code) {
   command.remove_option(command.get_option("--json"));
   command.add_option("--from", arguments->from, "A model to begin with");
   command.add_option("graphs", arguments->graphs,
-                     "Jobs to learn from: graph files (drawn jobs on the cluster of the study)");
+                     "Jobs to learn from: graph files (drawn jobs on the default cluster)");
   command.add_option("--check-jobs", arguments->check_graphs,
                      "Graph files to choose the best model by (those to learn from)");
   command.add_option("-m,--machine", arguments->machine,
@@ -298,26 +292,25 @@ void add_symphony(CLI::App& app, int& exit_code) {
                   "can tell, for models that decide for real")
       ->check(CLI::IsMember({"all", "host"}))
       ->capture_default_str();
-  command.add_option("--config", arguments->config,
-                     fmt::format("{}", fmt::join(symphony_configuration_names(), ", ")));
+  command.add_option("--config", arguments->config, symphony_configuration_names());
   command
       .add_option("--knowledge", arguments->knowledge,
                   "What it is told of resources: none, counters (the model-free rival), "
                   "counters-topology, belief, truth")
       ->check(CLI::IsMember({"none", "counters", "counters-topology", "belief", "truth"}))
       ->capture_default_str();
-  command.add_option("--loads", arguments->study.loads, "Loads that jobs arrive at")
+  command.add_option("--loads", arguments->world.loads, "Loads that jobs arrive at")
       ->delimiter(',')
       ->check(finite_range(0.01, 10));
   command
-      .add_option("--unknown-load", arguments->study.unknown_load,
+      .add_option("--unknown-load", arguments->world.unknown_load,
                   "Share that unknown tenants take of a resource, in half of the episodes")
       ->check(finite_range(0, 1))
       ->capture_default_str();
-  command.add_option("--readings", arguments->study.readings, "Of a counter between decisions")
+  command.add_option("--readings", arguments->world.readings, "Of a counter between decisions")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.add_option("--jobs", arguments->study.jobs_per_episode, "Jobs of an episode")
+  command.add_option("--jobs", arguments->world.jobs_per_episode, "Jobs of an episode")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
   add_learning_flags(command, *arguments);

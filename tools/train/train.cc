@@ -14,9 +14,9 @@
 #include "tools/train/flags.h"
 #include "tools/train/real.h"
 #include "tutti/policy/doppler/general.h"
-#include "tutti/train/configuration.h"
-#include "tutti/train/doppler.h"
-#include "tutti/train/symphony_configuration.h"
+#include "tutti/train/doppler/configuration.h"
+#include "tutti/train/doppler/trainer.h"
+#include "tutti/train/symphony/configuration.h"
 
 namespace tutti {
 namespace {
@@ -378,12 +378,11 @@ void add_doppler(CLI::App& app, int& exit_code) {
 // A line each: method, name, what it is; tutti policies reads them.
 void add_list(CLI::App& app) {
   app.add_subcommand("list", "List the configurations of both by name, for --config")->callback([] {
-    for (const auto& [name, what] : configurations_described()) {
-      fmt::print("doppler\t{}\t{}\n", name, what);
+    for (const NamedConfiguration& one : configurations()) {
+      fmt::print("doppler\t{}\t{}\n", one.name, one.what);
     }
-    for (const std::string& name : symphony_configuration_names()) {
-      fmt::print("symphony\t{}\t{}\n", name,
-                 name == "default" ? "ours" : "the figures of the paper");
+    for (const SymphonyConfiguration& one : symphony_configurations()) {
+      fmt::print("symphony\t{}\t{}\n", one.name, one.what);
     }
   });
 }

@@ -24,7 +24,7 @@ class GraphBuilder {
 
   // An input without a name is called "input0", "input1", ... by its place among the inputs.
   ValueId add_input(const InputSpec& input);
-  // Names must differ between ops; whoever reads them from a file checks that (see NameIndex).
+  // Names must differ between ops; readers of files check that (see NameTable).
   OpId add_op(const OpSpec& op);
 
   // Connects an operand that was added with an invalid id.
@@ -36,8 +36,8 @@ class GraphBuilder {
   int32_t op_count() const { return graph_.size(); }
   int32_t value_count() const { return graph_.value_count(); }
   int32_t edge_count() const { return graph_.edge_count(); }
-  // True once an op or input did not fit; it was left out, and build() will say so. Whoever adds
-  // as much as a file holds asks this after each and stops.
+  // True once an op or input did not fit; it was left out, and build() will say so. Readers of
+  // files check this after each op and stop.
   bool too_large() const { return too_large_; }
   // The outputs of an op added before.
   IdRange<ValueId> outputs(OpId op) const { return graph_.outputs(op); }

@@ -1,5 +1,5 @@
-// A Command is a program that an op stands for, as a graph file names it. Nothing in this room runs
-// it: `tutti run --allow-commands` does, and nobody else (tutti/runtime/command).
+// A Command is a program that an op stands for, as a graph file names it. Only
+// `tutti run --allow-commands` runs it (tutti/runtime/command).
 
 #ifndef TUTTI_GRAPH_COMMAND_H_
 #define TUTTI_GRAPH_COMMAND_H_
@@ -16,7 +16,7 @@ namespace tutti {
 struct Command {
   // The program and its arguments, each as it is: no shell looks at them. Not empty.
   std::vector<std::string> argv{};
-  std::vector<std::pair<std::string, std::string>> environment{};  // beside that of tutti
+  std::vector<std::pair<std::string, std::string>> environment{};  // in addition to that of tutti
   std::string directory{};  // where it runs; empty: where tutti does
   // Seen from there. It may start once its inputs are there, and has done well if it ends with exit
   // code 0 and its outputs are there.

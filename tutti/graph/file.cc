@@ -199,7 +199,7 @@ class GraphReader {
       const ValueId value = value_of_name_[operand.name];
       if (!value.valid()) {
         return error_at(file_, operand.line,
-                        fmt::format("operand '{}' is no input and no op makes it; mend the name or "
+                        fmt::format("operand '{}' is no input and no op makes it; fix the name or "
                                     "add the op",
                                     names_.name(operand.name)));
       }

@@ -28,7 +28,7 @@ namespace tutti {
 bool looks_like_graph_file(std::string_view start);
 
 // Reads op by op, so that a file of any size needs little more memory than its graph. Fails with
-// file and line on names that stand twice, operands that nobody makes, numbers out of range, and a
+// file and line on names that stand twice, operands that no op makes, numbers out of range, and a
 // fingerprint that is not the graph's; with the file on a cycle.
 Result<Graph> read_graph(Source& source);
 

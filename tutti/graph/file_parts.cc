@@ -53,7 +53,7 @@ ValueSpec value_from(Fields& fields) {
                     dtype));
   }
   const std::optional<int64_t> implied = bytes_of(value.shape, value.dtype);
-  if (!implied) fields.fail("the shape has more than 2^60 bytes; mend its dimensions");
+  if (!implied) fields.fail("the shape has more than 2^60 bytes; fix its dimensions");
   value.bytes = fields.integer("bytes", {.fallback = implied.value_or(0), .most = kMostBytes});
   return value;
 }

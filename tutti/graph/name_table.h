@@ -1,7 +1,7 @@
 // A NameTable numbers names 0, 1, 2, ... in the order of their first appearance. Readers use it to
 // turn the names in a file into indices, before there is a Graph whose ops could be asked.
 //
-// It keeps all names in one text and needs about 25 bytes per name beside it, so that files of
+// It keeps all names in one text and needs about 25 bytes per name in addition, so that files of
 // millions of ops can be read.
 
 #ifndef TUTTI_GRAPH_NAME_TABLE_H_

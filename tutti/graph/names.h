@@ -1,4 +1,4 @@
-// NameIndex finds ops by name. It is built once by whoever reads a file that names ops.
+// NameIndex finds ops by name. Readers of files that name ops build it once.
 
 #ifndef TUTTI_GRAPH_NAMES_H_
 #define TUTTI_GRAPH_NAMES_H_

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "tutti/base/random.h"
-#include "tutti/graph/make/blocks.h"
 #include "tutti/graph/make/llama.h"
-#include "tutti/graph/make/shard.h"
+#include "tutti/graph/make/shard/blocks.h"
+#include "tutti/graph/make/shard/shard.h"
 #include "tutti/kernels/evaluate.h"
 #include "tutti/kernels/kernel.h"
 

@@ -15,7 +15,7 @@ constexpr std::string_view kJobs = "/v1/jobs";
 constexpr int64_t kLongestWaitSeconds = 60;
 constexpr int64_t kMostListed = 1000;
 
-// Where a request leads.
+// What a request is for.
 enum class Endpoint { page, health, ready, metrics, overview, jobs, job, drain, none };
 
 Endpoint endpoint_of(const std::string& path) {
@@ -71,7 +71,7 @@ HttpReply no_number(std::string_view name, int64_t least, int64_t most) {
   return refusal(400, fmt::format("{} is a whole number from {} to {}", name, least, most));
 }
 
-// Misspelt parameters are seldom meant.
+// A parameter that is unknown is most likely misspelt.
 std::optional<HttpReply> check_parameters(const HttpHead& head,
                                           std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : head.query) {
@@ -82,7 +82,7 @@ std::optional<HttpReply> check_parameters(const HttpHead& head,
   return std::nullopt;
 }
 
-// What need not be read further; none if it may be.
+// The refusal of a request whose body need not be read; none if it is fine.
 std::optional<HttpReply> refused_by_head(const HttpHead& head, int64_t most_body_bytes) {
   const Endpoint endpoint = endpoint_of(head.path);
   if (endpoint == Endpoint::none) return refusal(404, "there is nothing at this address");
@@ -299,7 +299,7 @@ HttpReply Api::show(const HttpHead& head, const std::string& id) const {
   const auto job = daemon_.wait(id, std::chrono::seconds(*seconds));
   if (!job) return refusal(404, "there is no job of that id");
   if (*seconds > 0 && !is_over(job->state)) {
-    // Who waits for what will not come would ask again at once.
+    // A client that waits for what will not come would ask again at once.
     const DaemonFigures figures = daemon_.figures();
     if (!figures.broken.empty()) return later(503, journal_failed(figures.broken), 10);
     if (figures.stopping) return later(503, "the server is being stopped; ask it later", 10);
@@ -415,7 +415,7 @@ HttpReply Api::metrics() const {
   text.counter("tutti_journal_records_total", "Records written.", figures.journal.records_total);
   text.counter("tutti_journal_syncs_total", "Times the disk was waited for.",
                figures.journal.syncs_total);
-  text.counter("tutti_journal_rewrites_total", "Times the journal was written anew.",
+  text.counter("tutti_journal_rewrites_total", "Times the journal was rewritten.",
                figures.journal.rewrites_total);
   text.family("tutti_http_replies_total", "counter", "Replies, by the first digit of the status.");
   for (size_t i = 2; i < replies_.size(); ++i) {

@@ -10,7 +10,7 @@
 
 #include "tutti/base/json_writer.h"
 #include "tutti/serve/daemon.h"
-#include "tutti/serve/guard.h"
+#include "tutti/serve/http/guard.h"
 #include "tutti/serve/http/server.h"
 
 namespace tutti {

@@ -166,7 +166,7 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
     const auto known = by_id_.find(submission.id);
     if (known != by_id_.end()) {
       const Job& job = at(known->second);
-      // Jobs of tutti 0.1, and of servers without tokens, are nobody's.
+      // Jobs of tutti 0.1, and of servers without tokens, have no client.
       const bool foreign = !job.facts.client.empty() && !submission.client.empty() &&
                            job.facts.client != submission.client;
       const bool same = job.digest == digest && !foreign;

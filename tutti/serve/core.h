@@ -1,10 +1,10 @@
-// The Core decides what becomes of jobs: who is taken in, who runs next, what is over. It is pure:
-// no threads, no clock, no disk; the same calls in the same order give the same answers.
+// The Core decides what becomes of jobs: which are accepted, which runs next, which are over. It is
+// pure: no threads, no clock, no disk; the same calls in the same order give the same answers.
 //
-// Whoever calls it writes the records that it hands out to the journal, in that order, and tells it
-// with journalled() how far they are on the disk. Until then nothing is promised: a job is accepted
-// when its record is there, and over when the record of its end is. So a server that is killed at
-// any moment finds every job that it accepted, and runs none again whose end it had told anybody:
+// The caller writes the records that it hands out to the journal, in that order, and reports with
+// journalled() how many are on the disk. Until then nothing is acknowledged: a job is accepted when
+// its record is on the disk, and over when the record of its end is. So a server that is killed at
+// any moment finds every job that it accepted, and runs none again whose end it had reported:
 //
 //   submit -> accepting -(journalled)-> queued -start-> running -end, journalled-> done
 //
@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/serve/job.h"
+#include "tutti/serve/journal/job.h"
 #include "tutti/serve/journal/record.h"
 
 namespace tutti {
@@ -42,7 +42,7 @@ struct Submitted {
   enum class Verdict : uint8_t {
     accepted,  // as soon as `record` is on the disk
     known,     // the same was submitted before, under the same id
-    conflict,  // something else was, or somebody else submitted it
+    conflict,  // other content, or another client's job, has that id
     full,      // too many open jobs, or too many bytes of them
     draining,
   };
@@ -55,7 +55,7 @@ struct Cancelled {
   enum class Verdict : uint8_t {
     queued,   // it will not be started; cancelled as soon as `record` is on the disk
     running,  // its run has to be stopped
-    asked,    // somebody asked before, or it has ended and that is not yet on the disk
+    asked,    // it was asked for before, or the job has ended and that is not yet on the disk
     over,
     unknown,
   };
@@ -102,7 +102,7 @@ class Core {
   // Records of an earlier life, in their order, before all else. Fails (invalid_input) if one
   // contradicts those before it.
   Result<void> replay(Record record);
-  // Before recovered(): numbers below this have been given, as what is beside the journal shows.
+  // Before recovered(): numbers below this have been given, as the folders of runs show.
   // True if the journal knew of fewer.
   bool skip_numbers(int64_t below);
   // After the last of them. Hands out records for what is settled now: jobs whose cancelling was
@@ -138,7 +138,7 @@ class Core {
   std::vector<JobFacts> queue(int64_t most) const;
   const CoreFigures& figures() const { return figures_; }
 
-  // Records that say all there is to know, to write the journal anew.
+  // Records that say all there is to know, to rewrite the journal with.
   std::vector<Record> snapshot() const;
   // About how many bytes of records a snapshot has.
   int64_t snapshot_bytes() const;

@@ -31,7 +31,7 @@ SubmitAnswer refused(SubmitAnswer::What what, std::string sentence) {
   return {.what = what, .sentence = std::move(sentence)};
 }
 
-// The greatest number that a job's folder beside the journal has; 0 if there is none.
+// The greatest number that a job's folder in runs/ has; 0 if there is none.
 int64_t greatest_run(const std::string& folder) {
   int64_t greatest = 0;
   std::error_code error;
@@ -373,7 +373,7 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
     if (!graph) {
       report = graph.error();
     } else if (!options_.allow_commands && graph->command_count() > 0) {
-      // Accepted by a server that allowed them; whoever started this one does not.
+      // Accepted by a server that allowed commands; this one does not.
       report = failed(kCommandsRefused);
     } else {
       report = runner_->run(*graph, context, decisions_);
@@ -389,7 +389,7 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
   return {.state = JobState::failed, .message = report.error().message};
 }
 
-// One line in one write, so that it is whole whatever happens.
+// One line in one write, so that no part of it can be missing.
 void Daemon::log_run(const JobFacts& job, const char* event, const Outcome* outcome) {
   if (run_log_ < 0) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();

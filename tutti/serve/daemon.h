@@ -19,11 +19,11 @@
 
 #include "tutti/base/mutex.h"
 #include "tutti/serve/core.h"
-#include "tutti/serve/decisions.h"
 #include "tutti/serve/journal/journal.h"
-#include "tutti/serve/meter.h"
 #include "tutti/serve/metrics.h"
-#include "tutti/serve/runner.h"
+#include "tutti/serve/run/decisions.h"
+#include "tutti/serve/run/meter.h"
+#include "tutti/serve/run/runner.h"
 #include "tutti/serve/submission.h"
 
 namespace tutti {
@@ -40,10 +40,7 @@ struct DaemonOptions {
   // A file that gets a line whenever a run starts or ends, before the journal knows of it; empty:
   // none.
   std::string run_log{};
-  // Sees each graph that can be run when it is submitted, by several threads. Warnings about it are
-  // the operator's.
-  std::function<void(const Graph& graph)> on_graph{};
-  // A journal is written anew when it is longer than this and than twice what has to be kept.
+  // A journal is rewritten when it is longer than this and than twice what has to be kept.
   int64_t longest_journal = int64_t{64} << 20;
   // Called once, with a sentence, when the journal cannot be written any more.
   std::function<void(const std::string& sentence)> on_broken{};
@@ -96,7 +93,7 @@ class Daemon {
   // As stop() without grace.
   ~Daemon();
 
-  // Returns once the job is on the disk, or refused. `client` is who submits it, if that is known.
+  // Returns once the job is on the disk, or refused. `client` is the submitter's name, if known.
   SubmitAnswer submit(const std::string& id, int32_t priority, Content content,
                       const std::string& client = {});
   // A job that runs is asked to stop; one that waits is cancelled when this returns.
@@ -118,7 +115,7 @@ class Daemon {
   const std::vector<std::string>& notices() const { return notices_; }
 
   // Starts no more jobs; those that run may go on for `grace`, then they are stopped and put back
-  // into the queue. Whoever submits is sent away from now on.
+  // into the queue. Submissions are refused from now on.
   void stop(std::chrono::milliseconds grace);
 
  private:

@@ -15,13 +15,14 @@
 #include "tutti/serve/core.h"
 #include "tutti/serve/journal/disk.h"
 #include "tutti/serve/journal/frames.h"
+#include "tutti/serve/run/job_folder.h"
 
 namespace tutti {
 namespace {
 
 struct Recovered {
   JournalReport report;
-  std::vector<Record> records{};  // in their order, none against another
+  std::vector<Record> records{};  // in their order, consistent with each other
   int64_t next_number = 1;        // of the next job, with room for those that are lost
 };
 
@@ -32,8 +33,8 @@ CoreLimits without_limits() {
   return limits;
 }
 
-// What a damaged frame's payload says it is, as far as it can be read. For people: a checksum
-// that is wrong vouches for nothing.
+// What a damaged frame's payload says it is, as far as it can be read. For display only: its
+// checksum is wrong.
 std::string looks_like(std::string_view bytes, const Surveyed& surveyed, const Damage& damage) {
   const size_t start = surveyed.version == 1 ? 28 : 44;
   if (damage.to - damage.from <= start) return "";
@@ -45,7 +46,7 @@ std::string looks_like(std::string_view bytes, const Surveyed& surveyed, const D
   return "";
 }
 
-// Tells whether a record fits to those before it.
+// Sorts out records that contradict those before them.
 class Sieve {
  public:
   void take(int64_t sequence, Record record, Recovered& recovered) {
@@ -78,7 +79,7 @@ void take_damage(std::string_view bytes, const Surveyed& surveyed, const Damage&
   if (damage.last < damage.first) return;  // bytes too many, and no record missing
   if (const auto payload = with_a_bit_turned(bytes, surveyed, damage)) {
     if (Result<Record> record = read_record(*payload, surveyed.version)) {
-      recovered.report.mended.push_back(damage.first);
+      recovered.report.corrected.push_back(damage.first);
       sieve.take(damage.first, std::move(*record), recovered);
       return;
     }
@@ -88,7 +89,24 @@ void take_damage(std::string_view bytes, const Surveyed& surveyed, const Damage&
                                    looks_like(bytes, surveyed, damage)});
 }
 
-void note_jobs(const Core& core, JournalReport& report) {
+// The jobs whose folders in runs/ are their own, by number.
+std::set<int64_t> jobs_with_folder(const Recovered& recovered, const std::string& folder) {
+  std::set<int64_t> jobs;
+  for (const Record& record : recovered.records) {
+    if (record.kind != Record::Kind::accepted) continue;
+    const JobIdentity identity{.journal = recovered.report.id,
+                               .job = record.id,
+                               .number = record.job,
+                               .accepted_ms = record.time_ms,
+                               .digest = record.digest};
+    if (is_folder_of(fmt::format("{}/runs/{}", folder, record.job), identity)) {
+      jobs.insert(record.job);
+    }
+  }
+  return jobs;
+}
+
+void note_jobs(const Core& core, const std::set<int64_t>& with_folder, JournalReport& report) {
   const bool lost = !report.lost.empty() || !report.unusable.empty();
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
   for (const JobFacts& job : core.list({}, kAll, kAll)) {
@@ -97,7 +115,9 @@ void note_jobs(const Core& core, JournalReport& report) {
       continue;
     }
     ++report.open_jobs;
-    if (lost) report.doubtful.push_back(job.id);
+    if (!lost) continue;
+    report.doubtful.push_back(job.id);
+    if (with_folder.contains(job.number)) report.doubtful_with_folder.insert(job.id);
   }
   std::reverse(report.doubtful.begin(), report.doubtful.end());
 }
@@ -109,7 +129,7 @@ int64_t numbers_lost(const JournalReport& report) {
   int64_t numbers = 0;
   for (const LostRecords& lost : report.lost) {
     numbers +=
-        lost.last == kNobodyKnows ? kOfUnknown : std::min(kMostLost, lost.last - lost.first + 1);
+        lost.last == kUnknownLast ? kOfUnknown : std::min(kMostLost, lost.last - lost.first + 1);
   }
   return numbers;
 }
@@ -145,9 +165,9 @@ Recovered recover(std::string_view bytes, const std::string& folder) {
   if (surveyed.version == 0 || (surveyed.version == kJournalVersion && surveyed.marks_good == 0)) {
     const int64_t last = surveyed.frames.empty() ? 0 : surveyed.frames.back().sequence;
     report.lost.push_back(
-        {last + 1, kNobodyKnows, static_cast<int64_t>(surveyed.good_bytes), report.bytes});
+        {last + 1, kUnknownLast, static_cast<int64_t>(surveyed.good_bytes), report.bytes});
   }
-  note_jobs(sieve.core(), report);
+  note_jobs(sieve.core(), jobs_with_folder(recovered, folder), report);
   if (report.fault.empty() && !report.unusable.empty()) {
     const UnusableRecord& first = report.unusable.front();
     report.fault = fmt::format("{}: record {}: {}; recover the rest with 'tutti journal repair {}'",
@@ -212,7 +232,7 @@ Result<JournalReport> repair_journal(const std::string& folder) {
 }
 
 void write_report(const JournalReport& report, JsonWriter& json) {
-  json.open_object().field("schema_version", 1).field("journal", report.path);
+  json.open_object().field("schema_version", 2).field("journal", report.path);
   json.field("good", report.fault.empty()).field("version", report.version);
   json.field("id", report.id).field("bytes", report.bytes).field("records", report.records);
   json.field("promised", report.promised).field("tail_bytes", report.tail_bytes);
@@ -221,7 +241,7 @@ void write_report(const JournalReport& report, JsonWriter& json) {
   for (const LostRecords& lost : report.lost) {
     json.open_object().field("first", lost.first);
     json.key("last");
-    if (lost.last == kNobodyKnows) {
+    if (lost.last == kUnknownLast) {
       json.null();
     } else {
       json.value(lost.last);
@@ -229,8 +249,8 @@ void write_report(const JournalReport& report, JsonWriter& json) {
     json.field("from_byte", lost.from_byte).field("to_byte", lost.to_byte);
     json.field("looks_like", lost.looks_like).close_object();
   }
-  json.close_list().key("mended").open_list();
-  for (const int64_t sequence : report.mended) json.value(sequence);
+  json.close_list().key("corrected").open_list();
+  for (const int64_t sequence : report.corrected) json.value(sequence);
   json.close_list().key("unusable").open_list();
   for (const UnusableRecord& one : report.unusable) {
     json.open_object().field("record", one.sequence).field("what", one.what);

@@ -1,12 +1,13 @@
-// Looks at a journal that no server has open, and recovers what is whole of one that is damaged.
+// Checks a journal that no server has open, and recovers the intact records of a damaged one.
 //
-// Nothing is guessed: a record is taken if its checksum is right, or if turning one single bit over
-// makes it right. Whatever was promised and is not recovered is named.
+// Nothing is guessed: a record is taken if its checksum is right, or if flipping a single bit makes
+// it right. Every record that was acknowledged and is not recovered is reported.
 
 #ifndef TUTTI_SERVE_REPAIR_H_
 #define TUTTI_SERVE_REPAIR_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,18 @@
 
 namespace tutti {
 
-inline constexpr int64_t kNobodyKnows = -1;
+inline constexpr int64_t kUnknownLast = -1;
 
-// Records that were promised and are not there whole.
+// Records that were acknowledged and are missing or damaged.
 struct LostRecords {
   int64_t first = 0;
-  int64_t last = 0;  // kNobodyKnows: whatever there was behind `first`, and maybe nothing
+  int64_t last = 0;  // kUnknownLast: all behind `first`, if there were any
   int64_t from_byte = 0;
   int64_t to_byte = 0;
   std::string looks_like{};  // what the damaged bytes say they are; empty: nothing readable
 };
 
-// A record that is whole but cannot be used, since others are lost.
+// An intact record that cannot be used, since others are lost.
 struct UnusableRecord {
   int64_t sequence = 0;
   std::string what;
@@ -38,28 +39,31 @@ struct JournalReport {
   int version = 0;
   std::string id{};  // empty in version 1
   int64_t bytes = 0;
-  int64_t records = 0;     // that are whole
-  int64_t promised = 0;    // the last that was
-  int64_t tail_bytes = 0;  // behind them; nobody was promised what they were
+  int64_t records = 0;     // intact ones
+  int64_t promised = 0;    // the last that was acknowledged
+  int64_t tail_bytes = 0;  // behind them, of records that were never acknowledged
   int64_t open_jobs = 0;
   int64_t over_jobs = 0;
-  std::string fault{};  // why no server starts on it, in a sentence; empty: one does
+  std::string fault{};  // why no server starts on it, one sentence; empty: a server starts
   std::vector<LostRecords> lost{};
-  std::vector<int64_t> mended{};  // records with one bit turned over
+  std::vector<int64_t> corrected{};  // records that were recovered by flipping one bit
   std::vector<UnusableRecord> unusable{};
   // If records are lost: jobs that are open as far as is known. Some may have been over, and will
-  // be run again.
+  // be started again.
   std::vector<std::string> doubtful{};
+  // Those of them that have a folder of their own (run/job_folder.h): commands that it records as
+  // done do not run again.
+  std::set<std::string> doubtful_with_folder{};
   std::string kept_as{};  // where repair left the old one; empty: nothing was changed
 };
 
-// Of the journal in that folder. Changes nothing; a server may be at work there. Fails
+// Of the journal in that folder. Changes nothing; a server may be using it. Fails
 // (invalid_input) if there is none.
 Result<JournalReport> check_journal(const std::string& folder);
 
-// Writes what can be recovered in the place of a damaged journal, in one step, and keeps the old
-// one beside it. A journal without fault is left as it is. Numbers of jobs go on above all that may
-// have been given. Fails (invalid_input) if there is no journal, or if a server is at work there.
+// Replaces a damaged journal by what can be recovered of it, atomically, and keeps the old one in
+// the same folder. A journal without fault is left as it is. New jobs get numbers above all that
+// may have been given. Fails (invalid_input) if there is no journal, or if a server is using it.
 Result<JournalReport> repair_journal(const std::string& folder);
 
 void write_report(const JournalReport& report, JsonWriter& json);

@@ -109,7 +109,7 @@ TEST_F(Damaged, AFlippedBitAnywhereLosesNothing) {
     EXPECT_NE(jobs_in(folder()), kAll) << place;
     const Result<JournalReport> repaired = repair_journal(folder());
     ASSERT_TRUE(repaired) << place;
-    EXPECT_EQ(repaired->mended.size(), 1U) << place;
+    EXPECT_EQ(repaired->corrected.size(), 1U) << place;
     EXPECT_TRUE(repaired->lost.empty() && repaired->unusable.empty()) << place;
     EXPECT_EQ(jobs_in(folder()), kAll) << place;
     std::filesystem::remove(repaired->kept_as);
@@ -177,7 +177,7 @@ TEST_F(Damaged, AJournalWithoutAHeaderIsRecoveredAndTheDoubtIsSaid) {
   ASSERT_TRUE(repaired);
   ASSERT_EQ(repaired->lost.size(), 1U);
   EXPECT_EQ(repaired->lost[0].first, 7);
-  EXPECT_EQ(repaired->lost[0].last, kNobodyKnows);
+  EXPECT_EQ(repaired->lost[0].last, kUnknownLast);
   EXPECT_EQ(jobs_in(folder()), kAll);
 }
 

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "tutti/policy/online/registry.h"
-#include "tutti/serve/cluster_runner.h"
-#include "tutti/serve/job.h"
+#include "tutti/serve/journal/job.h"
+#include "tutti/serve/run/cluster_runner.h"
 
 namespace tutti {
 

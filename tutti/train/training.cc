@@ -10,6 +10,7 @@
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/folder_lock.h"
 #include "tutti/base/output.h"
+#include "tutti/train/checkpoint.h"
 
 namespace tutti {
 namespace {
@@ -18,15 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kSettings = "settings";
 constexpr std::chrono::seconds kBetweenCheckpoints{20};
-
-// What was logged after the last checkpoint will be logged again.
-Result<void> shorten_log(const std::string& path, int64_t updates) {
-  std::ifstream log(path);
-  std::string kept;
-  std::string line;
-  for (int64_t i = 0; i < updates && std::getline(log, line); ++i) kept += line + "\n";
-  return write_file(path, kept);
-}
 
 std::string model_in(const std::string& folder) {
   return folder + "/model.safetensors";
@@ -72,7 +64,7 @@ Result<TensorFile> last_state(const TensorFile& start, const std::string& path,
     }
     if (!start.metadata.contains(kSettings)) return start;
     return invalid_input(
-        fmt::format("{}: this is a checkpoint; begin with the model.safetensors beside it", path));
+        fmt::format("{}: this is a checkpoint; begin with the model.safetensors next to it", path));
   }
   Result<Source> source = Source::open(kept);
   if (!source) return source.error();

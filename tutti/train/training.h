@@ -1,7 +1,7 @@
 // A Training learns in updates: Doppler's (doppler.h) and Symphony's (symphony.h) do. It lives in a
 // folder: checkpoint.safetensors to go on from, model.safetensors to decide with, log.jsonl with a
-// line for each update. Whoever is killed goes on from the last checkpoint, and comes to the same
-// bytes as if nothing had happened.
+// line for each update. A run that was killed goes on from the last checkpoint, and comes to the
+// same bytes as if nothing had happened.
 
 #ifndef TUTTI_TRAIN_TRAINING_H_
 #define TUTTI_TRAIN_TRAINING_H_
@@ -32,21 +32,20 @@ class Training {
   virtual int64_t updates() const = 0;
   virtual int64_t episodes() const = 0;
   virtual int64_t total_episodes() const = 0;  // that were asked for
-  // Of the model, to what its reports compare with; none before it was judged.
+  // Of the model, relative to the reference of its reports; none before it was evaluated.
   virtual std::optional<double> best_ratio() const = 0;
   // One update; its line of the log. `seconds` tells the time since the start. None if it was
   // stopped on the way. Fails (failed) if what it learned is no number. In both cases all is as
   // before the call.
   virtual Result<std::optional<std::string>> advance(const Stop& stop,
                                                      const std::function<double()>& seconds) = 0;
-  // What did best when it was judged; the last before that.
+  // The best model of those that were evaluated; the last one before the first evaluation.
   virtual TensorFile model() const = 0;
-  // All that going on needs.
+  // Everything needed to continue.
   virtual TensorFile checkpoint() const = 0;
 };
 
-// A training that tells of each update in a Report, for which log_line(report, seconds) is its line
-// of the log.
+// A training whose updates give a Report; log_line(report, seconds) makes its line of the log.
 template <class Report>
 class ReportingTraining : public Training {
  public:
@@ -71,7 +70,7 @@ class ReportingTraining : public Training {
   OnUpdate on_update_;
 };
 
-// What a run is told beside its settings.
+// What a run needs in addition to its settings.
 template <class Report>
 struct RunOf {
   std::string folder;
@@ -79,7 +78,7 @@ struct RunOf {
   typename ReportingTraining<Report>::OnUpdate on_update{};
 };
 
-// How a call has ended.
+// How a call ended.
 struct RunEnd {
   bool done = false;
   int64_t updates = 0;  // of this call
@@ -91,7 +90,7 @@ struct RunEnd {
 
 struct FolderRun {
   std::string folder;
-  std::string settings;  // all that the run depends on: equal texts give equal runs
+  std::string settings;  // everything the run depends on: equal texts give equal runs
   Stop stop{};
 };
 
@@ -105,7 +104,7 @@ using MakeTraining = std::function<Result<std::unique_ptr<Training>>(const Tenso
 Result<RunEnd> train_in_folder(const TensorFile& start, const std::string& path,
                                const FolderRun& run, const MakeTraining& make);
 
-// For the text of settings: what a network is, and a fingerprint of its numbers.
+// For the text of settings: a net's metadata, and a fingerprint of its tensors.
 void add_network(JsonWriter& json, const TensorFile& file);
 void add_ramp(JsonWriter& json, const char* name, const Ramp& ramp);
 

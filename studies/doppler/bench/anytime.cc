@@ -6,8 +6,8 @@
 // BUDGETS are seconds (0.1s,1s,10s) or counts of simulations (100,1000). A line for each plan is
 // appended to the file RESULTS: machine, family, size, ratio, graph, planner, budget, makespan in
 // ns. What is there already is not run again, so that the same command goes on where it was
-// stopped. The table goes to standard output: geometric means beside annealing with the longest
-// budget but 60 s.
+// stopped. The table goes to standard output: geometric means of ratios to annealing with the
+// longest budget but 60 s.
 
 #include <fmt/format.h>
 

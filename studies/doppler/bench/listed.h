@@ -26,7 +26,7 @@ std::vector<Listed> read_list(const std::string& path);
 // the files do not make a problem.
 std::optional<Problem> listed_problem(const Listed& listed);
 
-// Four scenarios to plan by, and twenty that nobody plans by.
+// Four scenarios to plan by, and twenty held-out ones.
 SearchModel planning_scenarios();
 SearchModel fresh_scenarios();
 
@@ -40,8 +40,8 @@ struct Interval {
   double high = 0;
 };
 
-// The mean of all values and its 95 % interval by bootstrap: families drawn anew, and values within
-// them.
+// The mean of all values and its 95 % interval by bootstrap: families are resampled, and values
+// within them.
 Interval by_family(const std::map<std::string, std::vector<double>>& families);
 
 }  // namespace tutti

@@ -56,11 +56,11 @@ int run(const std::string& field, const std::vector<std::string>& ones,
     const auto one = read(ones[i], field);
     const auto other = read(others[i], field);
     for (const auto& [key, judged] : one) {
-      const auto beside = other.find(key);
-      if (beside == other.end() || judged.makespan <= 0 || beside->second.makespan <= 0) continue;
+      const auto paired = other.find(key);
+      if (paired == other.end() || judged.makespan <= 0 || paired->second.makespan <= 0) continue;
       Sum& sum = problems[key];
       sum.family = judged.family;
-      sum.logs += std::log(judged.makespan / beside->second.makespan);
+      sum.logs += std::log(judged.makespan / paired->second.makespan);
       ++sum.seeds;
     }
   }

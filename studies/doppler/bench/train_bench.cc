@@ -18,8 +18,8 @@
 
 #include "studies/doppler/nets.h"
 #include "studies/doppler/published/actor.h"
-#include "studies/doppler/rivals/gdp_network.h"
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/rivals/gdp_net.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "studies/doppler/train/configurations.h"
 #include "studies/studies.h"
 #include "tutti/base/check.h"
@@ -28,7 +28,7 @@
 #include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/model.h"
 #include "tutti/policy/doppler/residual_net.h"
-#include "tutti/train/learner.h"
+#include "tutti/train/doppler/learner.h"
 
 namespace tutti {
 namespace {
@@ -46,13 +46,13 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// One actor for each thread, made from the learner's present network.
+// One actor for each thread, made from the learner's present net.
 class Cast {
  public:
   Cast(const Problem& problem, const TensorFile& model, const NetFeatures& features, int threads) {
     if (model.metadata.at("network") == "published") {
       const PublishedFeatures& published = features_as<PublishedNetFeatures>(features).graph;
-      published_ = std::make_unique<PublishedNetwork>(must(PublishedNetwork::load(model, "model")));
+      published_ = std::make_unique<PublishedNet>(must(PublishedNet::load(model, "model")));
       const auto encoding = PublishedEncoding::make(*published_, published, threads);
       for (int i = 0; i < threads; ++i) {
         actors_.push_back(
@@ -66,23 +66,23 @@ class Cast {
   Actor& actor(int thread) { return *actors_[static_cast<size_t>(thread)]; }
 
  private:
-  std::unique_ptr<PublishedNetwork> published_;
-  std::unique_ptr<DopplerModel> model_;  // of any other network
+  std::unique_ptr<PublishedNet> published_;
+  std::unique_ptr<DopplerModel> model_;  // of any other net
   std::vector<std::unique_ptr<Actor>> actors_;
 };
 
 TensorFile fresh_network(const std::string& kind) {
   using Learned = PublishedShape::Learned;
   if (kind == "residual") return ResidualNet::fresh({}, 1);
-  if (kind == "placeto") return PlacetoNetwork::fresh({}, 1);
-  if (kind == "gdp") return GdpNetwork::fresh({}, 1);
+  if (kind == "placeto") return PlacetoNet::fresh({}, 1);
+  if (kind == "gdp") return GdpNet::fresh({}, 1);
   PublishedShape shape;
   if (kind == "select") shape.learned = Learned::select;
   if (kind == "place") shape.learned = Learned::place;
   if (kind == "joint") shape.learned = Learned::joint;
   if (kind == "every-step") shape.every_step = true;
   if (kind == "every-step") shape.width = 32;
-  return PublishedNetwork::fresh(shape, 1);
+  return PublishedNet::fresh(shape, 1);
 }
 
 void run(const std::string& kind, int episodes, int updates, int threads) {
@@ -140,7 +140,7 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
 
 int main(int count, char** words) {
   tutti::add_studies();
-  tutti::add_training_studies();
+  tutti::add_doppler_studies();
   const auto number = [&](int at, int otherwise) {
     return count > at ? std::atoi(words[at]) : otherwise;
   };

@@ -1,6 +1,6 @@
 // What a trained model makes of one graph: its greedy plan, the best of that and 64 samples, the
-// best and the mean of 64 samples alone, beside critical path (the mean of 50 plans with ties
-// drawn, and the best of them). Deterministic model without noise. One JSON line; times in ns.
+// best and the mean of 64 samples alone, compared with critical path (the mean of 50 plans with
+// ties drawn, and the best of them). Deterministic model without noise. One JSON line; times in ns.
 //
 //   trained MODEL GRAPH MACHINE physical|released
 

@@ -1,6 +1,6 @@
 // How good a trained policy is on problems it has never seen: its greedy plan and the best of 64
-// samples beside HEFT, contention-aware earliest finish, HEFT with 64 perturbed priorities, and the
-// best plan that a search finds. studies/doppler/protocol.md says how plans are judged.
+// samples compared with HEFT, contention-aware earliest finish, HEFT with 64 perturbed priorities,
+// and the best plan that a search finds. studies/doppler/protocol.md says how plans are judged.
 //
 //   zero_shot LIST [NETWORK] [SEARCH_EVALUATIONS]
 //
@@ -93,13 +93,13 @@ Interval mean_over(const std::vector<const Task*>& tasks, Measure measure) {
   return by_family(families);
 }
 
-// How a kind of plan stands beside the others: geometric means of ratios.
+// How a kind of plan compares with the others: geometric means of ratios.
 void compare(const char* name, double Task::*own, const std::vector<const Task*>& tasks) {
   fmt::print(stderr, "  {}\n", name);
-  const auto ratio = [&](const char* whom, double Task::*other) {
+  const auto ratio = [&](const char* name, double Task::*other) {
     const Interval found =
         mean_over(tasks, [&](const Task& task) { return std::log(task.*own / task.*other); });
-    fmt::print(stderr, "    over {}: {:.4f} [{:.4f}, {:.4f}]\n", whom, std::exp(found.mean),
+    fmt::print(stderr, "    over {}: {:.4f} [{:.4f}, {:.4f}]\n", name, std::exp(found.mean),
                std::exp(found.low), std::exp(found.high));
   };
   ratio("HEFT", &Task::heft);
@@ -160,7 +160,7 @@ int run_list(int argc, char** argv) {
                   task.samples}) == kNoPlan) {
       fmt::print(stderr, "{} on {}: left out, {}\n", task.listed.path, task.listed.machine,
                  task.heft == kNoPlan ? "HEFT's plan does not fit into memory"
-                                      : "somebody's plan does not fit into memory");
+                                      : "one of the plans does not fit into memory");
       continue;
     }
     fmt::print(

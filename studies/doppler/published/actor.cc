@@ -28,7 +28,7 @@ bool contains(const std::vector<T>& all, T one) {
 
 }  // namespace
 
-std::shared_ptr<const PublishedEncoding> PublishedEncoding::make(const PublishedNetwork& network,
+std::shared_ptr<const PublishedEncoding> PublishedEncoding::make(const PublishedNet& network,
                                                                  const PublishedFeatures& features,
                                                                  int threads) {
   auto made = std::make_shared<PublishedEncoding>();
@@ -422,7 +422,7 @@ class PublishedActor::Run {
   std::vector<DeviceId> right_devices_;
 };
 
-PublishedActor::PublishedActor(const Problem& problem, const PublishedNetwork& network,
+PublishedActor::PublishedActor(const Problem& problem, const PublishedNet& network,
                                const PublishedFeatures& features,
                                std::shared_ptr<const PublishedEncoding> encoding)
     : problem_(problem),

@@ -1,4 +1,4 @@
-// Makes plans with the networks of the configuration `as-published`: a ready op by SELECT, then its
+// Makes plans with the nets of the configuration `as-published`: a ready op by SELECT, then its
 // device by PLACE, or both at once by a joint policy, until all is placed. Of Acting it does not
 // heed select_greedily and rename_equals, which are for the configuration `default`.
 
@@ -8,12 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "studies/doppler/published/network.h"
+#include "studies/doppler/published/net.h"
 #include "tutti/policy/doppler/episode.h"
 
 namespace tutti {
 
-// What a network makes of a problem before anything is placed. Any number of actors may share it.
+// What a net makes of a problem before anything is placed. Any number of actors may share it.
 struct PublishedEncoding {
   struct Tower {
     const PublishedTower* tower = nullptr;
@@ -22,8 +22,8 @@ struct PublishedEncoding {
   };
   std::vector<Tower> towers;
 
-  // Keeps references to the network. Towers are encoded side by side on up to `threads` threads.
-  static std::shared_ptr<const PublishedEncoding> make(const PublishedNetwork& network,
+  // Keeps references to the net. Towers are encoded side by side on up to `threads` threads.
+  static std::shared_ptr<const PublishedEncoding> make(const PublishedNet& network,
                                                        const PublishedFeatures& features,
                                                        int threads);
 };
@@ -31,7 +31,7 @@ struct PublishedEncoding {
 class PublishedActor : public Actor {
  public:
   // Keeps references to all of them. Without an encoding it makes its own.
-  PublishedActor(const Problem& problem, const PublishedNetwork& network,
+  PublishedActor(const Problem& problem, const PublishedNet& network,
                  const PublishedFeatures& features,
                  std::shared_ptr<const PublishedEncoding> encoding = nullptr);
 
@@ -41,7 +41,7 @@ class PublishedActor : public Actor {
   class Run;
 
   const Problem& problem_;
-  const PublishedNetwork& network_;
+  const PublishedNet& network_;
   const PublishedFeatures& features_;
   std::shared_ptr<const PublishedEncoding> encoding_;
 };

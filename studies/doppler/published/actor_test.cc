@@ -18,12 +18,12 @@ using Learned = PublishedShape::Learned;
 struct Case {
   World world;
   PublishedFeatures features;
-  PublishedNetwork network;
+  PublishedNet network;
 
   Case(const char* preset, const PublishedShape& shape)
       : world(must(make_layered({.ops = 40, .width = 6, .seed = 3})), preset),
         features(published_features(*world.problem)),
-        network(must(PublishedNetwork::load(PublishedNetwork::fresh(shape, 7), "test"))) {}
+        network(must(PublishedNet::load(PublishedNet::fresh(shape, 7), "test"))) {}
 
   PublishedActor actor() const { return {*world.problem, network, features}; }
 };
@@ -112,7 +112,7 @@ TEST(PublishedActor, IsRandomInOnePolicyAtATime) {
   EXPECT_NE(greedy.device, places.device);
 }
 
-// SELECT by b-level and PLACE by earliest start, which need no network.
+// SELECT by b-level and PLACE by earliest start, which need no net.
 TEST(PublishedActor, TakesTheLargestBLevelWhereSelectIsNotLearned) {
   const Case here("uniform-4", {.learned = Learned::place, .width = 16, .steps = 2});
   PublishedActor actor = here.actor();
@@ -148,7 +148,7 @@ TEST(PublishedActor, TakesTheEarliestStartWherePlaceIsNotLearned) {
 TEST(PublishedActor, PlansForWhoeverHasItsModel) {
   const Case here("mixed-5", {.width = 16, .steps = 2});
   const auto model =
-      must(DopplerModel::load(PublishedNetwork::fresh({.width = 16, .steps = 2}, 7), "test"));
+      must(DopplerModel::load(PublishedNet::fresh({.width = 16, .steps = 2}, 7), "test"));
   EXPECT_EQ(must(plan_greedily(model, *here.world.problem)).placement,
             here.actor().act({}, Rng(0))->placement);
 }

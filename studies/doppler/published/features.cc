@@ -73,8 +73,8 @@ class Maker {
     }
   }
 
-  // level = comp at the end of a way, else comp + comm + the largest level behind; who has that
-  // level, the first of equals, goes to `next`.
+  // level = comp at the end of a way, else comp + comm + the largest level behind; the op that has
+  // that level, the first of equals, goes to `next`.
   std::vector<double> levels(Way way, std::vector<int32_t>& next) {
     std::vector<double> level(ops_, 0);
     next.assign(ops_, -1);
@@ -177,7 +177,7 @@ void sum_neighbours(const PublishedFeatures& features, const float* x, size_t wi
 void sum_along(const PublishedFeatures& features, Way way, size_t width, float* rows) {
   const std::vector<int32_t>& next = way == Way::to_exit ? features.next : features.previous;
   const size_t ops = features.order.size();
-  for (size_t i = 0; i < ops; ++i) {  // who comes later on the way comes first
+  for (size_t i = 0; i < ops; ++i) {  // ops later on the path come first
     const auto op = static_cast<size_t>(features.order[way == Way::to_exit ? ops - 1 - i : i]);
     if (next[op] < 0) continue;
     float* target = rows + op * width;

@@ -1,10 +1,10 @@
-// What the networks of the configuration `as-published` are told about a problem before anything is
+// What the nets of the configuration `as-published` are told about a problem before anything is
 // placed: Doppler's five numbers for each op, the cost of what an op sends, and the longest ways
 // (Yao et al. 2025, as their code has it). See features.h for the features of `default`.
 //
 // The paper's comp is an op's mean run time, and its comm the mean time, over pairs of different
-// devices, to move the dearest of the op's values; an op that nobody reads has a comm of 0. An edge
-// is a pair of ops, however many values pass between them.
+// devices, to move the most expensive of the op's values; an op that has no reader has a comm of 0.
+// An edge is a pair of ops, however many values pass between them.
 
 #ifndef TUTTI_STUDIES_DOPPLER_PUBLISHED_FEATURES_H_
 #define TUTTI_STUDIES_DOPPLER_PUBLISHED_FEATURES_H_
@@ -20,7 +20,7 @@ namespace tutti {
 inline constexpr int kPublishedOpFeatures = 5;
 
 // The published graphs have no more than 11 different costs. Where a graph has more than this,
-// neighbouring ones share their mean, so that a network's matrices for them stay few.
+// neighbouring ones share their mean, so that a net's matrices for them stay few.
 inline constexpr int kMostMessageKinds = 256;
 
 struct PublishedFeatures {

@@ -1,6 +1,6 @@
-// A plan being made as the PLACE network of the configuration `as-published` sees it: for the op to
-// be placed, Doppler's five numbers for each device (Yao et al. 2025). draft_features.h is what
-// `default` sees. One thread uses one scene.
+// A plan being made as the PLACE net of the configuration `as-published` sees it: for the op to
+// be placed, Doppler's five numbers for each device (Yao et al. 2025). scene.h is what `default`
+// sees. One thread uses one scene.
 
 #ifndef TUTTI_STUDIES_DOPPLER_PUBLISHED_SCENE_H_
 #define TUTTI_STUDIES_DOPPLER_PUBLISHED_SCENE_H_

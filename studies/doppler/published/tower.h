@@ -1,4 +1,4 @@
-// One policy network of the configuration `as-published`: a message-passing encoder of the graph
+// One policy net of the configuration `as-published`: a message-passing encoder of the graph
 // (an MPNN with a gated recurrent unit, after Gilmer et al. 2017) under a head that scores choices
 // (Yao et al. 2025). SELECT's head scores ready ops, PLACE's scores devices for an op, and the
 // joint one, which the paper lacks, scores pairs of both.

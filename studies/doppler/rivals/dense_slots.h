@@ -1,4 +1,4 @@
-// The layers of a network, each with its place in a model file, in one list: so that a fresh model
+// The layers of a net, each with its place in a model file, in one list: so that a fresh model
 // holds just what loading asks for.
 
 #ifndef TUTTI_STUDIES_DOPPLER_RIVALS_DENSE_SLOTS_H_

@@ -52,7 +52,8 @@ class Run {
   }
 
  private:
-  // The logits of devices_. Nobody is asked where there is no choice, or where none will be kept.
+  // The logits of devices_. The net is not asked where there is no choice, or where none will
+  // be kept.
   void ask() {
     logits_.assign(devices_.size(), 0.0F);
     const bool wanted = acting_.mode != Acting::Mode::follow || acting_.record != nullptr ||

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-// The network's view of one episode.
+// The net's view of one episode.
 class PlaceScorer {
  public:
   virtual ~PlaceScorer() = default;

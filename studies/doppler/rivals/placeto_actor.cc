@@ -36,7 +36,7 @@ class OpSet {
 // Every buffer holds, for each op, a row for each device.
 class PlacetoView : public PlaceScorer {
  public:
-  PlacetoView(const PlacetoNetwork& network, const RivalFeatures& features)
+  PlacetoView(const PlacetoNet& network, const RivalFeatures& features)
       : network_(network),
         features_(features),
         graph_(features.graph),
@@ -104,7 +104,7 @@ class PlacetoView : public PlaceScorer {
     network_.embed(rows_.data(), rows(), embedded_.data() + op * devices_ * width_);
   }
 
-  // What is reached grows by those who hear of it.
+  // What is reached grows by its neighbours.
   void pass_round(Hearing way, size_t round) {
     const size_t row = devices_ * width_;
     std::vector<float>& sent = sent_[static_cast<size_t>(way)][round];
@@ -158,7 +158,7 @@ class PlacetoView : public PlaceScorer {
     }
   }
 
-  const PlacetoNetwork& network_;
+  const PlacetoNet& network_;
   const RivalFeatures& features_;
   const PublishedFeatures& graph_;
   size_t ops_;

@@ -1,12 +1,12 @@
-// Makes plans with Placeto's network: see placeto_network.h and ordered_actor.h.
+// Makes plans with Placeto's net: see placeto_net.h and ordered_actor.h.
 //
-// Messages pass anew at every step, but a step changes two ops, so only embeddings within reach of
+// Messages pass again at every step, but a step changes two ops, so only embeddings within reach of
 // those are worked out again; the rest would come out the same.
 
 #ifndef TUTTI_STUDIES_DOPPLER_RIVALS_PLACETO_ACTOR_H_
 #define TUTTI_STUDIES_DOPPLER_RIVALS_PLACETO_ACTOR_H_
 
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "tutti/policy/doppler/episode.h"
 
 namespace tutti {
@@ -14,14 +14,14 @@ namespace tutti {
 class PlacetoActor : public Actor {
  public:
   // Keeps references to all of them.
-  PlacetoActor(const Problem& problem, const PlacetoNetwork& network, const RivalFeatures& features)
+  PlacetoActor(const Problem& problem, const PlacetoNet& network, const RivalFeatures& features)
       : problem_(problem), network_(network), features_(features) {}
 
   std::optional<Plan> act(const Acting& acting, Rng rng) override;
 
  private:
   const Problem& problem_;
-  const PlacetoNetwork& network_;
+  const PlacetoNet& network_;
   const RivalFeatures& features_;
 };
 

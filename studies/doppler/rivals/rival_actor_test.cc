@@ -19,17 +19,16 @@ enum class Rival { placeto, gdp };
 
 TensorFile fresh(Rival rival) {
   return rival == Rival::placeto
-             ? PlacetoNetwork::fresh({.width = 8, .rounds = 2}, 7)
-             : GdpNetwork::fresh({.width = 16, .layers = 1, .blocks = 2, .heads = 2, .segment = 8},
-                                 7);
+             ? PlacetoNet::fresh({.width = 8, .rounds = 2}, 7)
+             : GdpNet::fresh({.width = 16, .layers = 1, .blocks = 2, .heads = 2, .segment = 8}, 7);
 }
 
 struct Case {
   World world;
   RivalFeatures features;
   Rival rival;
-  std::optional<PlacetoNetwork> placeto{};
-  std::optional<GdpNetwork> gdp{};
+  std::optional<PlacetoNet> placeto{};
+  std::optional<GdpNet> gdp{};
   std::unique_ptr<Actor> actor{};
 
   Case(const char* preset, Rival which)
@@ -37,10 +36,10 @@ struct Case {
         features(rival_features(*world.problem)),
         rival(which) {
     if (rival == Rival::placeto) {
-      placeto = must(PlacetoNetwork::load(fresh(rival), "test"));
+      placeto = must(PlacetoNet::load(fresh(rival), "test"));
       actor = std::make_unique<PlacetoActor>(*world.problem, *placeto, features);
     } else {
-      gdp = must(GdpNetwork::load(fresh(rival), "test"));
+      gdp = must(GdpNet::load(fresh(rival), "test"));
       actor = std::make_unique<GdpActor>(*world.problem, *gdp, features);
     }
   }
@@ -219,10 +218,10 @@ TEST(GdpActor, UsesMoreThanOneOfTheDevicesThatAreAlike) {
   EXPECT_GT(used.size(), 1U);
 }
 
-TEST(GdpNetwork, ServesMoreDevicesThanItHasNamesFor) {
+TEST(GdpNet, ServesMoreDevicesThanItHasNamesFor) {
   const World world(must(make_layered({.ops = 20, .width = 6, .seed = 3})), "uniform-32");
   const RivalFeatures features = rival_features(*world.problem);
-  const auto network = must(GdpNetwork::load(fresh(Rival::gdp), "test"));
+  const auto network = must(GdpNet::load(fresh(Rival::gdp), "test"));
   const std::vector<float> logits = network.logits(features);
   ASSERT_EQ(logits.size(), 20U * 32);
   EXPECT_NE(logits[0], logits[16]);

@@ -72,14 +72,14 @@ void measure_values(const Problem& problem, RivalFeatures& out) {
   const Graph& graph = problem.graph;
   const double devices = problem.machine.size();
   const double to_others = devices < 2 ? 0 : devices / (devices - 1);
-  std::vector<double> dearest(static_cast<size_t>(graph.size()), 0);
-  std::vector<double> bytes(dearest);
+  std::vector<double> longest(static_cast<size_t>(graph.size()), 0);
+  std::vector<double> bytes(longest);
   double total = 0;
   for (const OpId op : graph.ops()) {
     for (const EdgeId edge : graph.edges(op)) {
       const OpId producer = graph.edge_from(edge);
       if (!producer.valid()) continue;
-      double& most = dearest[static_cast<size_t>(producer.index)];
+      double& most = longest[static_cast<size_t>(producer.index)];
       most = std::max(most, to_others * problem.costs.mean_transfer_time_ns(edge));
     }
     for (const ValueId value : graph.outputs(op)) {
@@ -88,7 +88,7 @@ void measure_values(const Problem& problem, RivalFeatures& out) {
     total += bytes[static_cast<size_t>(op.index)];
   }
   const double mean = std::max(1.0, total / std::max(1, graph.size()));
-  for (const double time : dearest) {
+  for (const double time : longest) {
     out.transfer_time.push_back(log_of(time / out.graph.mean_run_time_ns));
   }
   for (const double count : bytes) out.bytes.push_back(log_of(count / mean));

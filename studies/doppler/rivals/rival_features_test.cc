@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "studies/doppler/rivals/gdp_network.h"
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/rivals/gdp_net.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "test/support/world.h"
 
 namespace tutti {

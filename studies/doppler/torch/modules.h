@@ -1,4 +1,4 @@
-// The networks of the study in libtorch, as modules of the product's learner. Knows nothing of
+// The nets of the study in libtorch, as modules of the product's learner. Knows nothing of
 // libtorch itself; the sources of this folder do.
 
 #ifndef TUTTI_STUDIES_DOPPLER_TORCH_MODULES_H_

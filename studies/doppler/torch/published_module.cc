@@ -1,4 +1,4 @@
-// The published network in libtorch; policy/doppler/published_tower.cc is the same without. Both
+// The published net in libtorch; policy/doppler/published_tower.cc is the same without. Both
 // share what libtorch would do slowly or with other rounding: sums over neighbours and along ways,
 // and standardising.
 //
@@ -10,7 +10,7 @@
 
 #include "studies/doppler/nets.h"
 #include "studies/doppler/nn/standardise.h"
-#include "studies/doppler/published/network.h"
+#include "studies/doppler/published/net.h"
 #include "studies/doppler/torch/modules.h"
 #include "tutti/train/torch/module.h"
 
@@ -277,7 +277,7 @@ Course prepare(const Lesson& lesson, const PublishedShape& shape) {
   return course;
 }
 
-// One policy network at work on a lesson.
+// One policy net at work on a lesson.
 class Tower {
  public:
   Tower(const Parameters& parameters, const TowerShape& shape, const Course& course)
@@ -508,7 +508,7 @@ class PublishedModule : public Module {
 }  // namespace
 
 void add_published_module() {
-  add_module({"published", checked_module<PublishedNetwork, PublishedModule>});
+  add_module({"published", checked_module<PublishedNet, PublishedModule>});
 }
 
 }  // namespace tutti

@@ -10,8 +10,8 @@
 
 #include "studies/doppler/nets.h"
 #include "studies/doppler/nn/standardise.h"
-#include "studies/doppler/rivals/gdp_network.h"
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/rivals/gdp_net.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "studies/doppler/torch/modules.h"
 #include "tutti/base/check.h"
 #include "tutti/train/torch/module.h"
@@ -425,8 +425,8 @@ class GdpModule : public Module {
 }  // namespace
 
 void add_rival_modules() {
-  add_module({"placeto", checked_module<PlacetoNetwork, PlacetoModule>});
-  add_module({"gdp", checked_module<GdpNetwork, GdpModule>});
+  add_module({"placeto", checked_module<PlacetoNet, PlacetoModule>});
+  add_module({"gdp", checked_module<GdpNet, GdpModule>});
 }
 
 }  // namespace tutti

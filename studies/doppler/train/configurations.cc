@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "studies/doppler/published/network.h"
-#include "studies/doppler/rivals/gdp_network.h"
-#include "studies/doppler/rivals/placeto_network.h"
+#include "studies/doppler/published/net.h"
+#include "studies/doppler/rivals/gdp_net.h"
+#include "studies/doppler/rivals/placeto_net.h"
 #include "studies/doppler/torch/modules.h"
-#include "tutti/train/configuration.h"
+#include "tutti/train/doppler/configuration.h"
 
 namespace tutti {
 namespace {
@@ -41,10 +41,21 @@ void add(const char* name, const char* what, const Shape& shape, const char* fig
 
 }  // namespace
 
-void add_training_studies() {
+void add_doppler_studies() {
   add_published_module();
   add_rival_modules();
-  using Published = PublishedNetwork;
+  add_configuration(
+      {.name = "no-device-columns",
+       .what = "default, without speeds, links and memory among the features",
+       .fill = residual_with([](ResidualShape& shape) { shape.device_columns = false; })});
+  add_configuration({.name = "published-view",
+                     .what = "no-device-columns, and the rule it begins with knows only when an op "
+                             "could start, as the published features do",
+                     .fill = residual_with([](ResidualShape& shape) {
+                       shape.device_columns = false;
+                       shape.estimate = Estimate::start_alone;
+                     })});
+  using Published = PublishedNet;
   add<Published>("as-published",
                  "Doppler as its authors describe and release it: networks, stages, figures",
                  PublishedShape{}, "as-published and those below it");
@@ -59,9 +70,9 @@ void add_training_studies() {
                  PublishedShape{.width = 32, .every_step = true});
   add<Published>("narrow", "as-published with messages once, 32 wide: to compare every-step with",
                  PublishedShape{.width = 32});
-  add<PlacetoNetwork>("placeto", "the learned rival Placeto, with the stages of as-published",
-                      PlacetoShape{});
-  add<GdpNetwork>("gdp", "the learned rival GDP, with the stages of as-published", GdpShape{});
+  add<PlacetoNet>("placeto", "the learned rival Placeto, with the stages of as-published",
+                  PlacetoShape{});
+  add<GdpNet>("gdp", "the learned rival GDP, with the stages of as-published", GdpShape{});
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // Ways of training that the study compares, as configurations of the product
-// (tutti/train/configuration.h): Doppler as its authors describe and release it, its variants, and
-// the learned rivals; with their networks in libtorch.
+// (tutti/train/doppler/configuration.h): Doppler as its authors describe and release it, its
+// variants, the learned rivals, and ablations of the product's own; with their nets in
+// libtorch.
 
 #ifndef TUTTI_STUDIES_DOPPLER_TRAIN_CONFIGURATIONS_H_
 #define TUTTI_STUDIES_DOPPLER_TRAIN_CONFIGURATIONS_H_
@@ -8,7 +9,7 @@
 namespace tutti {
 
 // For programs that train: in main, once, after add_studies().
-void add_training_studies();
+void add_doppler_studies();
 
 }  // namespace tutti
 

@@ -9,8 +9,8 @@
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/residual_net.h"
-#include "tutti/train/configuration.h"
-#include "tutti/train/doppler.h"
+#include "tutti/train/doppler/configuration.h"
+#include "tutti/train/doppler/trainer.h"
 
 namespace tutti {
 namespace {

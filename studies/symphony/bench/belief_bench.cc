@@ -1,7 +1,7 @@
 // What the belief can do, on worlds whose answers are known (docs/results/symphony.md):
 //
-//   belief_bench gradient   the sampling gradient beside the exact one
-//   belief_bench cost       its cost beside full inference (Markov chains), at equal accuracy
+//   belief_bench gradient   the sampling gradient against the exact one
+//   belief_bench cost       its cost against full inference (Markov chains), at equal accuracy
 //   belief_bench coverage   how often 95 % intervals of counters hold the truth
 //   belief_bench planted    constants that we planted, learnt back
 //   belief_bench hidden     the use of a switch that has no counter, and what missing counters cost
@@ -250,7 +250,7 @@ void price_ways(const Belief& belief, const Observation& observation, uint64_t s
   double sampling_ms = 0;
   double cheapest_chains = 1e9;
   for (const Way& way : ways) {
-    // Nobody needs to know by how much the dearest chains lose.
+    // By how much the most expensive chains lose does not matter.
     const Price price = price_at(way, exact, target, cheapest_chains);
     if (way.name == "sampling") sampling_ms = price.ms;
     if (way.name.find("chains") != std::string::npos && price.error <= target)
@@ -331,35 +331,35 @@ struct SlowMemory {
 std::vector<SlowMemory> slow_memory(double theta, const std::vector<int>& thresholds,
                                     uint64_t seed) {
   Rng rng(seed);
-  std::vector<SlowMemory> sights;
+  std::vector<SlowMemory> examples;
   for (int i = 0; i < 200; ++i) {
     const double mean = 1 + 39 * rng.uniform();
     // Pr(at least k) of a geometric number with that mean.
     const auto share = [&](double k) { return std::pow(mean / (1 + mean), k); };
-    SlowMemory sight{{}, share(theta) / share(1) + 0.03 * rng.normal()};
+    SlowMemory example{{}, share(theta) / share(1) + 0.03 * rng.normal()};
     for (const int threshold : thresholds)
-      sight.observation.readings.push_back({share(threshold) + 0.01 * rng.normal(), 0.03, 8});
-    sights.push_back(std::move(sight));
+      example.observation.readings.push_back({share(threshold) + 0.01 * rng.normal(), 0.03, 8});
+    examples.push_back(std::move(example));
   }
-  return sights;
+  return examples;
 }
 
 // Learns from the slowdown by the backward pass alone. `place` is that of the memory.
-std::vector<double> fitted_to(const Belief& belief, const std::vector<SlowMemory>& sights,
+std::vector<double> fitted_to(const Belief& belief, const std::vector<SlowMemory>& examples,
                               size_t place) {
   std::vector<double> constants = belief.network().start();
   Adam adam(constants.size(), 0.02);
   constexpr int kPasses = 20;
   constexpr size_t kBatch = 10;
   for (int pass = 0; pass < kPasses; ++pass) {
-    for (size_t first = 0; first < sights.size(); first += kBatch) {
+    for (size_t first = 0; first < examples.size(); first += kBatch) {
       std::vector<double> gradient(constants.size(), 0.0);
       for (size_t i = first; i < first + kBatch; ++i) {
         const Inferred inferred =
-            belief.infer(constants, sights[i].observation,
+            belief.infer(constants, examples[i].observation,
                          {.samples = 256, .seed = static_cast<uint64_t>(pass) * 1000 + i});
         std::vector<double> by_mean(belief.resources().size(), 0.0);
-        by_mean[place] = (inferred.mean[place] - sights[i].slowdown) / kBatch;
+        by_mean[place] = (inferred.mean[place] - examples[i].slowdown) / kBatch;
         const auto some = belief.backward(inferred, by_mean);
         for (size_t k = 0; k < gradient.size(); ++k) gradient[k] += some[k];
       }
@@ -407,7 +407,7 @@ std::vector<double> fitted_to(const Belief& belief, const World& world, uint64_t
                        {.passes = 10, .batch = 20, .rate = 0.01, .sampling = {.samples = 128}});
 }
 
-// Capacities of links and switch, learnt from how often transfers waited: nobody tells the truth.
+// Capacities of links and switch, learnt from how often transfers waited, without the true values.
 // The last world's links are hardly ever the narrowest on a way: then nothing tells of them.
 void show_planted_capacities(const Machine& machine) {
   for (const auto& [link, shared] :
@@ -446,7 +446,7 @@ void show_planted_capacities(const Machine& machine) {
 // Mean absolute errors of what is said about the switch's use.
 struct HiddenErrors {
   std::vector<double> ratio;     // bytes counted over what the machine states: the naive ratio
-  std::vector<double> true_one;  // over the capacity that the switch has and nobody knows
+  std::vector<double> true_one;  // over the true, hidden capacity of the switch
   std::vector<double> unlearnt;  // the belief before it has learnt
   std::vector<double> learnt;
   std::vector<double> factor;  // ratio over learnt

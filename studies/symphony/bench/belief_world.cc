@@ -53,7 +53,7 @@ int World::add_wire(const Machine& machine, const std::string& channel, double n
   return static_cast<int>(wires_.size()) - 1;
 }
 
-// Progressive filling: all rates grow alike; who meets a full wire stays.
+// Progressive filling: all rates grow alike; a flow that meets a full wire stays.
 void World::share(const std::vector<Flow>& flows, std::vector<double>& rates,
                   std::vector<double>& loads) const {
   rates.assign(flows.size(), 0.0);
@@ -87,8 +87,8 @@ void World::share(const std::vector<Flow>& flows, std::vector<double>& rates,
 
 Epoch World::run(uint64_t seed) const {
   Rng rng(seed);
-  // Transfers begin at random; how many, and between whom, differs from epoch to epoch. Some GPUs
-  // rest, so that now the links and now the switch is too narrow.
+  // Transfers begin at random; how many, and between which GPUs, differs from epoch to epoch. Some
+  // GPUs rest, so that now the links and now the switch is too narrow.
   std::vector<double> liking;
   double width = 0;
   for (int g = 0; g < kGpus; ++g) {

@@ -1,12 +1,12 @@
 // Whether the belief tracks what really happens on this host (docs/results/symphony.md):
 //
 //   real_belief track FILE [SECONDS]   load of known intensity on memory and PCIe; what is believed
-//                                      of their use beside the truth. FILE gets one line of JSON
+//                                      of their use against the truth. FILE gets one line of JSON
 //                                      for each repetition, and what is in it is not measured
 //                                      again; no repetition begins that would not end within
 //                                      SECONDS (50)
 //   real_belief overhead [SECONDS]     what reading all counters at the default interval and
-//                                      updating the belief costs a run beside it
+//                                      updating the belief costs a run on the same host
 //   real_belief watch                  reads and updates until it is killed
 //
 // The truth is what the makers of the load know: bytes moved over the most that all of them
@@ -31,11 +31,11 @@
 
 #include "studies/symphony/bench/real_load.h"
 #include "studies/symphony/bench/real_watch.h"
+#include "studies/symphony/own_waiting.h"
 #include "tutti/base/statistics.h"
 #include "tutti/belief/fit.h"
 #include "tutti/machine/discover.h"
 #include "tutti/telemetry/available.h"
-#include "tutti/telemetry/own_waiting.h"
 #include "tutti/telemetry/sampler.h"
 
 namespace tutti {
@@ -54,7 +54,7 @@ struct Known {
   double one = 0;        // that one worker moves alone
   double told = 0;       // ns that the probe's first piece takes alone,
   double told_most = 0;  // that nine of ten take at most,
-  double told_full = 0;  // and beside all workers
+  double told_full = 0;  // and next to all workers
   double asked = 0;      // likewise its second
 };
 

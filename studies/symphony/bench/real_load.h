@@ -1,7 +1,7 @@
 // Load of known intensity on this host, for studies/symphony/bench/real_belief.cc: cores that
 // stream through memory or only compute, and copies between the host and its GPU, each with bytes
-// counted by who moves them. Beside it probes run small pieces of work again and again and note how
-// long they take.
+// counted by the threads that move them. Next to it probes run small pieces of work again and again
+// and note how long they take.
 //
 // Threads are real and so is the work. Not for tests: what it does depends on time.
 
@@ -108,7 +108,8 @@ class RealLoad {
   int64_t bytes(const Loaded& item) const;
   void rest();                    // all workers
   void fill(const Loaded& item);  // all its workers stream or copy, the others rest
-  // Orders for all workers of a resource: how many work, how much, and who knows of it, at random.
+  // Orders for all workers of a resource: how many work, how much, and whether it is known, at
+  // random.
   std::vector<Order> draw(const Loaded& item, Rng& rng) const;
 
  private:

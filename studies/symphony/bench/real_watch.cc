@@ -28,9 +28,9 @@ double thread_seconds() {
 
 // How a fixed amount of products and streams is divided among cores.
 enum class Division : uint8_t {
-  even,   // each core has its part, and the slowest decides: whoever takes time from one core
+  even,   // each core has its part, and the slowest decides: a thread that takes time from one core
           // takes it from all
-  pieces  // whoever is free takes the next piece, as ops go to devices that are free
+  pieces  // a free core takes the next piece, as ops go to devices that are free
 };
 
 Spent work_on_all(std::vector<std::vector<float>>& memory, Division division) {
@@ -137,7 +137,7 @@ void warn_of_others(const Machine& machine) {
       busy.push_back(readings[c].mean);
   }
   fmt::print("before the load begins cores are {:.0f} % busy{}\n", 100 * mean_of(busy),
-             mean_of(busy) > 0.1 ? ": figures tell little beside the work of others" : "");
+             mean_of(busy) > 0.1 ? ": figures tell little next to the work of others" : "");
 }
 
 Spent watch_host(const Machine& machine, const std::atomic<bool>& stop) {
@@ -157,7 +157,7 @@ Spent watch_host(const Machine& machine, const std::atomic<bool>& stop) {
 
 namespace {
 
-// A run alone and beside watch_host, in turns, for about so long.
+// A run without and with watch_host, in turns, for about so long.
 void show_pairs(const Machine& machine, std::vector<std::vector<float>>& memory, Division division,
                 double seconds) {
   const double begin = seconds_now();
@@ -168,7 +168,7 @@ void show_pairs(const Machine& machine, std::vector<std::vector<float>>& memory,
     pause(kUntilCountersAreFound);
     return work_on_all(memory, division);
   };
-  const auto beside = [&] {
+  const auto watched = [&] {
     std::atomic<bool> stop{false};
     Spent own;
     std::thread thread([&] { own = watch_host(machine, stop); });
@@ -185,16 +185,16 @@ void show_pairs(const Machine& machine, std::vector<std::vector<float>>& memory,
   for (double longest = 0; wall.size() < 200 && seconds_now() + longest - begin < seconds;) {
     const double from = seconds_now();
     const bool first = wall.size() % 2 == 0;  // whatever drifts falls on both
-    const Spent one = first ? alone() : beside();
-    const Spent other = first ? beside() : alone();
+    const Spent one = first ? alone() : watched();
+    const Spent other = first ? watched() : alone();
     wall.push_back(first ? other.wall / one.wall : one.wall / other.wall);
     processor.push_back(first ? other.processor / one.processor : one.processor / other.processor);
     longest = std::max(longest, seconds_now() - from);
   }
-  fmt::print("{}, {} pairs:\n  time {}, median {:.4f}; its own processor time {}, median {:.4f}\n",
-             division == Division::even ? "each core has its part" : "who is free takes the next",
-             wall.size(), shown(wall, 4), median_of(wall), shown(processor, 4),
-             median_of(processor));
+  fmt::print(
+      "{}, {} pairs:\n  time {}, median {:.4f}; its own processor time {}, median {:.4f}\n",
+      division == Division::even ? "each core has its part" : "a free core takes the next piece",
+      wall.size(), shown(wall, 4), median_of(wall), shown(processor, 4), median_of(processor));
   const double share = watcher.processor / watcher.wall;
   fmt::print("  the watcher's own time: {:.2f} % of one core, {:.3f} % of all\n", 100 * share,
              100 * share / static_cast<double>(memory.size()));
@@ -209,7 +209,7 @@ void show_overhead(const Machine& machine, double seconds) {
                                          std::vector<float>(size_t{4} << 20, 1.0F));
   work_on_all(memory, Division::even);
   fmt::print(
-      "a run on {} cores beside readings every {} ms and an update every {}, over the run "
+      "a run on {} cores with readings every {} ms and an update every {}, over the run "
       "alone\n",
       memory.size(), kBetweenReadings.count(), kReadings);
   for (const Division division : {Division::pieces, Division::even})

@@ -1,5 +1,5 @@
 // Watching this host as a scheduler would, all counters at the default interval and a belief from
-// them, and what that costs a run beside it; with what the parts of
+// them, and what that costs a run on the same host; with what the parts of
 // studies/symphony/bench/real_belief.cc share.
 
 #ifndef TUTTI_STUDIES_SYMPHONY_BENCH_REAL_WATCH_H_
@@ -54,7 +54,7 @@ struct Spent {
 // Reads and updates until it is told to stop.
 Spent watch_host(const Machine& machine, const std::atomic<bool>& stop);
 
-// What readings and updates take, then a run on all cores alone and beside watch_host, in turns,
+// What readings and updates take, then a run on all cores without and with watch_host, in turns,
 // for about so long.
 void show_overhead(const Machine& machine, double seconds);
 

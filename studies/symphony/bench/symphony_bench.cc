@@ -6,9 +6,9 @@
 //                                           without unknown load: a line of JSON for each
 //   symphony_bench sees MODEL               how far off it is about what others use
 //   symphony_bench rivals                   slow-downs of every dispatcher without a network
-//   symphony_bench ladder FOLDER            the information ladder, from the results in its folders
+//   symphony_bench levels FOLDER            the information levels, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
-//   symphony_bench ablations FOLDER         each ablation beside the whole
+//   symphony_bench ablations FOLDER         each ablation compared with the whole
 //   symphony_bench latency MODEL            how long decisions take, by decisions of one look
 //
 // FOLDER has a folder NAME-SEED for each run, with result.jsonl (judge's lines) and log.jsonl.
@@ -32,7 +32,7 @@
 #include "tutti/base/statistics.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/policy/online/registry.h"
-#include "tutti/train/symphony_configuration.h"
+#include "tutti/train/symphony/world.h"
 
 namespace tutti {
 namespace {
@@ -49,12 +49,12 @@ std::string shown(const std::vector<double>& samples, int digits) {
   return fmt::format("{:.{}f} ± {:.{}f}", summary.mean, digits, summary.half_interval, digits);
 }
 
-// The study with jobs that nobody has trained on.
+// The default world with held-out jobs.
 struct Bench {
-  SymphonyStudy study;
+  OwnedSymphonyWorld study;
   JobList jobs;
 
-  explicit Bench(int readings = 8) : study(symphony_study({.readings = readings})) {
+  explicit Bench(int readings = 8) : study(default_symphony_world({.readings = readings})) {
     auto added = add_jobs(*study.cluster, make_jobs(JobSet::test, kTestJobs, 1));
     TUTTI_CHECK(added.has_value());
     jobs = std::move(*added);
@@ -123,8 +123,8 @@ const char* kind_name(Resource::Kind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-// What the model takes others to draw on each resource, beside what they do draw, while the rule
-// that training starts from decides.
+// The use of each resource by others as the model estimates it, against the true one, while the
+// rule that training starts from decides.
 int show_sight(const std::string& path) {
   const Bench bench;
   const auto model = load_model(path, bench);
@@ -179,7 +179,7 @@ int show_sight(const std::string& path) {
   return 0;
 }
 
-// With the settings that they have unless somebody tunes them.
+// With the settings that the product ships.
 int judge_rivals() {
   const Bench bench;
   for (const double load : bench.study.world.loads) {
@@ -244,33 +244,33 @@ Results read_results(const std::string& folder) {
   return results;
 }
 
-const std::vector<std::string> kRungs = {"none", "counters", "counters-topology", "belief",
-                                         "truth"};
+const std::vector<std::string> kLevels = {"none", "counters", "counters-topology", "belief",
+                                          "truth"};
 
 // By seed: how much lower than without counters, as a share.
-std::vector<double> gains(const std::vector<double>& none, const std::vector<double>& rung) {
+std::vector<double> gains(const std::vector<double>& none, const std::vector<double>& level) {
   std::vector<double> list;
-  for (size_t s = 0; s < std::min(none.size(), rung.size()); ++s)
-    list.push_back(100 * (none[s] - rung[s]) / none[s]);
+  for (size_t s = 0; s < std::min(none.size(), level.size()); ++s)
+    list.push_back(100 * (none[s] - level[s]) / none[s]);
   return list;
 }
 
-int show_ladder(const std::string& folder) {
+int show_levels(const std::string& folder) {
   Results results = read_results(folder);
   fmt::print("{:<22}", "load, unknown load");
-  for (const std::string& rung : kRungs) fmt::print("{:>20}", rung);
+  for (const std::string& level : kLevels) fmt::print("{:>20}", level);
   fmt::print("{:>18}{:>18}{:>10}{:>20}\n", "belief gains %", "truth gains %", "closed",
              "more than half by");
   for (const auto& [condition, unused] : results["none"]) {
     fmt::print("{:<22}", fmt::format("{}, {}", condition.load, condition.unknown ? "yes" : "no"));
     std::map<std::string, double> mean;
-    for (const std::string& rung : kRungs) {
-      const std::vector<double>& seeds = results[rung][condition];
+    for (const std::string& level : kLevels) {
+      const std::vector<double>& seeds = results[level][condition];
       if (seeds.empty()) {
         fmt::print("{:>20}", "-");
         continue;
       }
-      mean[rung] = summary_of(seeds).mean;
+      mean[level] = summary_of(seeds).mean;
       fmt::print("{:>20}", shown(seeds, 3));
     }
     const double gap = mean["none"] - mean["truth"];
@@ -423,20 +423,20 @@ int run(const std::vector<std::string>& words) {
   }
   if (words.size() == 1 && what == "rivals") return judge_rivals();
   if (words.size() == 2) {
-    const bool of_folder = what == "ladder" || what == "iterations" || what == "ablations";
+    const bool of_folder = what == "levels" || what == "iterations" || what == "ablations";
     if (of_folder && !fs::is_directory(words[1])) {
       return refuse(
           words[1] +
           ": there is no such folder; studies/symphony/scripts/results-symphony makes it");
     }
-    if (what == "ladder") return show_ladder(words[1]);
+    if (what == "levels") return show_levels(words[1]);
     if (what == "iterations") return show_iterations(words[1]);
     if (what == "ablations") return show_ablations(words[1]);
     if (what == "latency") return show_latency(words[1]);
     if (what == "sees") return show_sight(words[1]);
   }
   std::fprintf(stderr,
-               "symphony_bench judge MODEL [READINGS] | sees MODEL | rivals | ladder FOLDER | "
+               "symphony_bench judge MODEL [READINGS] | sees MODEL | rivals | levels FOLDER | "
                "iterations FOLDER | "
                "ablations FOLDER | latency MODEL\n");
   return 2;

@@ -1,4 +1,4 @@
-// How well dispatchers do, beside the best schedule found by somebody who knew everything: for
+// How well dispatchers do, compared with the best schedule found with full knowledge: for
 // docs/results/symphony.md. By hand, in parts of a few minutes each:
 //
 //   symphony_quality tune > knobs.txt             the settings that are best on validation jobs
@@ -6,7 +6,7 @@
 //   symphony_quality rivals knobs.txt SEED [NAME:MODEL...] > SEED.txt
 //                                                 one seed: every job of every dispatcher
 //   symphony_quality table SEED.txt...            the CDF, shares and medians
-//   symphony_quality small                        best found beside exhaustive, small jobs
+//   symphony_quality small                        best found against exhaustive search, small jobs
 //
 // NAME=VALUE changes the study: jobs, runs, load, unknown, trials, evaluations.
 
@@ -28,7 +28,7 @@
 #include "tutti/base/statistics.h"
 #include "tutti/base/tensor_file.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/cluster/arrivals.h"
@@ -71,7 +71,7 @@ struct Study {
 };
 
 struct World {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   JobList jobs;
   double most_per_s;
   ClusterSim sim;
@@ -84,7 +84,7 @@ struct World {
         counted(cluster, with_counters(study)) {}
 
   static ClusterOptions options(const Study& study) {
-    ClusterOptions made = job_study_options(study.unknown);
+    ClusterOptions made = default_cluster_options(study.unknown);
     made.record = true;
     return made;
   }
@@ -414,7 +414,7 @@ void print_table(const std::vector<std::string>& paths) {
   }
 }
 
-// Jobs of at most six ops, alone: what annealing finds beside all schedules.
+// Jobs of at most six ops, alone: what annealing finds, compared with all schedules.
 void small(const Study& study) {
   World world(study, JobSet::validation, 1);
   std::vector<double> ratios;

@@ -54,23 +54,10 @@ class DnnReader {
  public:
   explicit DnnReader(std::string file) : file_(std::move(file)) {}
 
-  Result<void> take(std::string_view key, const Document& item) {
-    return key == "nodes" ? take_node(item) : take_edge(item);
-  }
+  static constexpr bool kHasName = false;
+  std::vector<int32_t> to_op{};  // by edge
+  int32_t op_count() const { return static_cast<int32_t>(nodes_.size()); }
 
-  Result<Graph> finish(const std::string& name) {
-    if (const Result<void> resolved = resolve_edges(); !resolved) return resolved.error();
-    GraphBuilder builder(name);
-    add_weights(builder);
-    const auto ops = static_cast<int32_t>(nodes_.size());
-    const Incoming incoming(to_, ops);
-    for (int32_t op = 0; op < ops && !builder.too_large(); ++op) add_op(builder, op, incoming);
-    Result<Graph> graph = std::move(builder).build();
-    if (!graph) return invalid_input(file_ + ": " + graph.error().message);
-    return graph;
-  }
-
- private:
   Result<void> take_node(const Document& item) {
     Fields fields(item, file_, "node");
     const int64_t id = fields.integer("id", {});
@@ -120,14 +107,14 @@ class DnnReader {
         return error_at(file_, link.line, fmt::format("there is no node with the id {}", id));
       }
       from_.push_back(number_of_id_.at(link.from_id));
-      to_.push_back(number_of_id_.at(link.to_id));
+      to_op.push_back(number_of_id_.at(link.to_id));
       int64_t& bytes = output_bytes_[from_.back()];
       bytes = std::max(bytes, link.bytes);
     }
     return {};
   }
 
-  void add_weights(GraphBuilder& builder) {
+  void add_inputs(GraphBuilder& builder) {
     weights_.resize(nodes_.size());
     for (size_t i = 0; i < nodes_.size() && !builder.too_large(); ++i) {
       if (nodes_[i].bytes == 0) continue;
@@ -173,6 +160,7 @@ class DnnReader {
     }
   }
 
+ private:
   std::string file_;
   NameTable names_;
   std::unordered_map<int64_t, int32_t> number_of_id_;
@@ -184,30 +172,16 @@ class DnnReader {
   // By edge.
   std::vector<Link> links_;
   std::vector<int32_t> from_;
-  std::vector<int32_t> to_;
 };
 
 }  // namespace
 
 bool looks_like_dnn_partitioning(std::string_view start) {
-  const size_t first = start.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && start[first] == '{' &&
-         start.find("\"fpgaLatency\"") != std::string_view::npos;
+  return looks_like_json(start, '{', "fpgaLatency");
 }
 
 Result<Imported> read_dnn_partitioning(Source& source, const ImportOptions& /*options*/) {
-  DnnReader reader(source.name());
-  const Result<Document> root = read_json_streamed(
-      source, {"nodes", "edges"},
-      [&](std::string_view key, Document&& item) { return reader.take(key, item); });
-  if (!root) return root.error();
-  Fields fields(*root, source.name(), "graph");
-  fields.items("nodes");
-  fields.items("edges");
-  if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
-  Result<Graph> graph = reader.finish(graph_name_of(source));
-  if (!graph) return graph.error();
-  return Imported{.graph = std::move(*graph)};
+  return read_nodes_and_edges(source, DnnReader(source.name()));
 }
 
 }  // namespace tutti

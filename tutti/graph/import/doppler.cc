@@ -146,9 +146,7 @@ Result<Imported> read_doppler(Source& source, const ImportOptions& /*options*/) 
                             {"", "", rows[operands[i].index].transfer_time});
     }
   }
-  Result<Graph> graph = std::move(builder).build();
-  if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
-  return Imported{.graph = std::move(*graph)};
+  return imported_from(std::move(builder).build(), source);
 }
 
 }  // namespace tutti

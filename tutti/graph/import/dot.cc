@@ -283,9 +283,7 @@ bool looks_like_dot(std::string_view start) {
 Result<Imported> read_dot(Source& source, const ImportOptions& /*options*/) {
   const Result<Sketch> sketch = DotReader(source).read();
   if (!sketch) return sketch.error();
-  Result<Graph> graph = build(*sketch, graph_name_of(source));
-  if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
-  return Imported{.graph = std::move(*graph)};
+  return imported_from(build(*sketch, graph_name_of(source)), source);
 }
 
 }  // namespace tutti

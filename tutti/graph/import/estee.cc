@@ -69,9 +69,7 @@ Result<std::vector<ValueId>> read_inputs(const Document& item, const std::string
 }  // namespace
 
 bool looks_like_estee(std::string_view start) {
-  const size_t first = start.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && start[first] == '[' &&
-         start.find("\"e_d\"") != std::string_view::npos;
+  return looks_like_json(start, '[', "e_d");
 }
 
 Result<Imported> read_estee(Source& source, const ImportOptions& /*options*/) {
@@ -103,11 +101,9 @@ Result<Imported> read_estee(Source& source, const ImportOptions& /*options*/) {
                     .run_times = {&run_time, 1}});
     wide += tasks[i].cpus > 1;
   }
-  Result<Graph> graph = std::move(builder).build();
-  if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
-  Imported imported{.graph = std::move(*graph)};
-  if (wide > 0) {
-    imported.warnings.push_back(fmt::format(
+  Result<Imported> imported = imported_from(std::move(builder).build(), source);
+  if (imported && wide > 0) {
+    imported->warnings.push_back(fmt::format(
         "{} tasks ask for more than one CPU; each is taken to need one slot for as long", wide));
   }
   return imported;

@@ -39,27 +39,20 @@ class HoftReader {
  public:
   explicit HoftReader(std::string file) : file_(std::move(file)) {}
 
-  Result<void> take(std::string_view key, const Document& item) {
-    return key == "nodes" ? take_node(item) : take_edge(item);
-  }
+  static constexpr bool kHasName = true;
+  std::vector<int32_t> to_op{};  // by edge
+  int32_t op_count() const { return static_cast<int32_t>(nodes_.size()); }
 
-  Result<Graph> finish(const std::string& name) {
+  Result<void> resolve_edges() const {
     for (size_t i = 0; i < from_.size(); ++i) {
-      if (std::max(from_[i], to_[i]) < static_cast<int64_t>(nodes_.size())) continue;
+      if (std::max(from_[i], to_op[i]) < static_cast<int64_t>(nodes_.size())) continue;
       return error_at(file_, lines_[i],
                       fmt::format("the edge from {} to {} is out of range: there are {} nodes",
-                                  from_[i], to_[i], nodes_.size()));
+                                  from_[i], to_op[i], nodes_.size()));
     }
-    GraphBuilder builder(name);
-    const auto ops = static_cast<int32_t>(nodes_.size());
-    const Incoming incoming(to_, ops);
-    for (int32_t op = 0; op < ops && !builder.too_large(); ++op) add_op(builder, op, incoming);
-    Result<Graph> graph = std::move(builder).build();
-    if (!graph) return invalid_input(file_ + ": " + graph.error().message);
-    return graph;
+    return {};
   }
 
- private:
   Result<void> take_node(const Document& item) {
     Fields fields(item, file_, "node");
     const int64_t id = fields.integer("id", {});
@@ -76,12 +69,14 @@ class HoftReader {
     Fields fields(item, file_, "edge");
     constexpr Fields::Whole kId = {.most = std::numeric_limits<int32_t>::max()};
     from_.push_back(static_cast<int32_t>(fields.integer("src", kId)));
-    to_.push_back(static_cast<int32_t>(fields.integer("dst", kId)));
+    to_op.push_back(static_cast<int32_t>(fields.integer("dst", kId)));
     lines_.push_back(item.line);
     transfers_.push_back({microseconds(fields, "CC"), microseconds(fields, "CG"),
                           microseconds(fields, "GC"), microseconds(fields, "GG")});
     return fields.done_with_foreign_keys();
   }
+
+  static void add_inputs(GraphBuilder& /*builder*/) {}
 
   void add_op(GraphBuilder& builder, int32_t op, const Incoming& incoming) {
     // Every op makes one value and there are no inputs, so that values are numbered like ops.
@@ -105,12 +100,12 @@ class HoftReader {
     }
   }
 
+ private:
   std::string file_;
   NameTable kernels_;
   std::vector<HoftNode> nodes_;
   // By edge.
   std::vector<int32_t> from_;
-  std::vector<int32_t> to_;
   std::vector<int> lines_;
   std::vector<Transfers> transfers_;
 };
@@ -118,25 +113,11 @@ class HoftReader {
 }  // namespace
 
 bool looks_like_hoft(std::string_view start) {
-  const size_t first = start.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && start[first] == '{' &&
-         start.find("\"cpu_us\"") != std::string_view::npos;
+  return looks_like_json(start, '{', "cpu_us");
 }
 
 Result<Imported> read_hoft(Source& source, const ImportOptions& /*options*/) {
-  HoftReader reader(source.name());
-  const Result<Document> root = read_json_streamed(
-      source, {"nodes", "edges"},
-      [&](std::string_view key, Document&& item) { return reader.take(key, item); });
-  if (!root) return root.error();
-  Fields fields(*root, source.name(), "graph");
-  const std::string name = fields.text("name", graph_name_of(source));
-  fields.items("nodes");
-  fields.items("edges");
-  if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
-  Result<Graph> graph = reader.finish(name);
-  if (!graph) return graph.error();
-  return Imported{.graph = std::move(*graph)};
+  return read_nodes_and_edges(source, HoftReader(source.name()));
 }
 
 }  // namespace tutti

@@ -1,11 +1,18 @@
-// Edges of a list grouped by the op they lead to, for formats that list edges apart from ops.
+// For JSON formats that list nodes and edges apart: reading both lists, and the edges grouped by
+// the op they lead to.
 
 #ifndef TUTTI_GRAPH_IMPORT_INCOMING_H_
 #define TUTTI_GRAPH_IMPORT_INCOMING_H_
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "tutti/base/fields.h"
+#include "tutti/graph/builder.h"
+#include "tutti/graph/import/text.h"
 
 namespace tutti {
 
@@ -32,6 +39,38 @@ class Incoming {
   std::vector<int64_t> begin_;
   std::vector<size_t> edges_;
 };
+
+// Reads {"nodes": [...], "edges": [...]}, item by item. The reader has
+//
+//   Result<void> take_node(const Document& item);
+//   Result<void> take_edge(const Document& item);
+//   Result<void> resolve_edges();             // after the last item; fills in
+//   std::vector<int32_t> to_op;               // by edge
+//   int32_t op_count() const;
+//   void add_inputs(GraphBuilder& builder);
+//   void add_op(GraphBuilder& builder, int32_t op, const Incoming& incoming);
+template <class Reader>
+Result<Imported> read_nodes_and_edges(Source& source, Reader reader) {
+  const Result<Document> root =
+      read_json_streamed(source, {"nodes", "edges"}, [&](std::string_view key, Document&& item) {
+        return key == "nodes" ? reader.take_node(item) : reader.take_edge(item);
+      });
+  if (!root) return root.error();
+  Fields fields(*root, source.name(), "graph");
+  const std::string name =
+      Reader::kHasName ? fields.text("name", graph_name_of(source)) : graph_name_of(source);
+  fields.items("nodes");
+  fields.items("edges");
+  if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
+  if (auto resolved = reader.resolve_edges(); !resolved) return resolved.error();
+  GraphBuilder builder(name);
+  reader.add_inputs(builder);
+  const Incoming incoming(reader.to_op, reader.op_count());
+  for (int32_t op = 0; op < reader.op_count() && !builder.too_large(); ++op) {
+    reader.add_op(builder, op, incoming);
+  }
+  return imported_from(std::move(builder).build(), source);
+}
 
 }  // namespace tutti
 

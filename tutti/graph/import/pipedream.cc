@@ -207,9 +207,7 @@ Result<Imported> read_pipedream(Source& source, const ImportOptions& /*options*/
     return invalid_input(source.name() +
                          ": there is no layer in it; lines begin with a name such as node1");
   }
-  Result<Graph> graph = reader.finish(graph_name_of(source));
-  if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
-  return Imported{.graph = std::move(*graph)};
+  return imported_from(reader.finish(graph_name_of(source)), source);
 }
 
 }  // namespace tutti

@@ -115,9 +115,7 @@ Result<Imported> read_stg(Source& source, const ImportOptions& /*options*/) {
         fmt::format("the file ends after {} rows, but {} tasks and 2 dummies are due",
                     builder.op_count(), *tasks));
   }
-  Result<Graph> graph = std::move(builder).build();
-  if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
-  return Imported{.graph = std::move(*graph)};
+  return imported_from(std::move(builder).build(), source);
 }
 
 }  // namespace tutti

@@ -93,6 +93,17 @@ Result<Duration> read_time(std::string_view word, const std::string& what) {
   return nanoseconds_of(*real);
 }
 
+bool looks_like_json(std::string_view start, char bracket, std::string_view key) {
+  const size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && start[first] == bracket &&
+         start.find(fmt::format("\"{}\"", key)) != std::string_view::npos;
+}
+
+Result<Imported> imported_from(Result<Graph> graph, const Source& source) {
+  if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
+  return Imported{.graph = std::move(*graph)};
+}
+
 std::string graph_name_of(const Source& source) {
   std::string name = std::filesystem::path(source.name()).stem().string();
   return name.empty() ? "graph" : name;

@@ -1,5 +1,5 @@
-// What importers of text formats share: lines that are numbered and checked, words, and numbers
-// that are read whole or refused with a sentence.
+// What importers share: lines that are numbered and checked, words, numbers that are read whole or
+// refused with a sentence, and the error of a graph that cannot be built.
 
 #ifndef TUTTI_GRAPH_IMPORT_TEXT_H_
 #define TUTTI_GRAPH_IMPORT_TEXT_H_
@@ -12,6 +12,7 @@
 #include "tutti/base/result.h"
 #include "tutti/base/source.h"
 #include "tutti/base/time.h"
+#include "tutti/graph/import/import.h"
 
 namespace tutti {
 
@@ -48,6 +49,12 @@ Result<int64_t> read_whole(std::string_view word, const std::string& what, int64
 Result<double> read_real(std::string_view word, const std::string& what, double most);
 // Nanoseconds, rounded to the nearest, up to kLongestTimeNs.
 Result<Duration> read_time(std::string_view word, const std::string& what);
+
+// True if the text is JSON that begins with that bracket and has the key.
+bool looks_like_json(std::string_view start, char bracket, std::string_view key);
+
+// What an importer gives for a graph that was built, or for its error, which then names the file.
+Result<Imported> imported_from(Result<Graph> graph, const Source& source);
 
 // A name for a graph whose file has none: the file's, without folder and ending.
 std::string graph_name_of(const Source& source);

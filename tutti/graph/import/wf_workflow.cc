@@ -195,7 +195,7 @@ class WorkflowReader {
 
   std::optional<int32_t> task_of(const std::string& id, Fields& fields) {
     const auto number = flow_.task_ids.find(id);
-    if (!number) fields.fail(fmt::format("there is no task '{}'; mend the id or add it", id));
+    if (!number) fields.fail(fmt::format("there is no task '{}'; fix the id or add it", id));
     return number;
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tutti/graph/builder.h"
+#include "tutti/graph/import/text.h"
 #include "tutti/graph/import/wf_workflow.h"
 
 namespace tutti {
@@ -176,7 +177,7 @@ class WfBuilder {
 
   const WfWorkflow& flow_;
   std::vector<int32_t> maker_;                  // by file
-  std::vector<ValueId> value_of_file_;          // invalid: nobody makes or reads it
+  std::vector<ValueId> value_of_file_;          // invalid: no task makes or reads it
   std::vector<ValueId> done_value_;             // by task; invalid: files carry all its edges
   std::vector<std::vector<int32_t>> fileless_;  // by task
   int without_run_time_ = 0;
@@ -188,9 +189,7 @@ class WfBuilder {
 }  // namespace
 
 bool looks_like_wfformat(std::string_view start) {
-  const size_t first = start.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && start[first] == '{' &&
-         start.find("\"workflow\"") != std::string_view::npos;
+  return looks_like_json(start, '{', "workflow");
 }
 
 Result<Imported> read_wfformat(Source& source, const ImportOptions& options) {

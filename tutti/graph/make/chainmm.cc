@@ -1,6 +1,6 @@
 #include "tutti/graph/make/chainmm.h"
 
-#include "tutti/graph/make/expert.h"
+#include "tutti/graph/make/shard/expert.h"
 
 namespace tutti {
 

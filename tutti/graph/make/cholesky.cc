@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tutti/graph/make/emitter.h"
-#include "tutti/graph/make/expert.h"
+#include "tutti/graph/make/shard/emitter.h"
+#include "tutti/graph/make/shard/expert.h"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tutti/graph/make/expert.h"
+#include "tutti/graph/make/shard/expert.h"
 
 namespace tutti {
 namespace {

@@ -1,7 +1,7 @@
 // Small graphs with the shape of the jobs that Symphony (Banerjee et al. 2020) was measured on:
 // three steps of variant calling, a seizure detector on EEG, and a tagger of attacks in logs. The
 // paper's programs and traces are not public; these have their structure only, in twelve kinds of
-// ops that tutti/plan/job_study.h has costs for. They compute nothing.
+// ops that tutti/plan/default_cluster.h has costs for. They compute nothing.
 //
 // An op's flops are its size: one million is the size that costs are stated for. Graph inputs are
 // in the first host's memory.
@@ -29,7 +29,7 @@ std::optional<JobFamily> parse_job_family(std::string_view text);
 // How many lanes it has (2 to 5), and all sizes (0.5 to 2 of what is usual), are drawn.
 Graph make_job(JobFamily family, uint64_t seed);
 
-// Two families in one job: the second reads what the first made, or stands beside it and one merge
+// Two families in one job: the second reads what the first made, or runs in parallel and one merge
 // reads both.
 Graph make_composed_job(JobFamily first, JobFamily second, uint64_t seed);
 
@@ -37,9 +37,9 @@ Graph make_composed_job(JobFamily first, JobFamily second, uint64_t seed);
 // texts.
 std::optional<Graph> make_named_job(std::string_view name);
 
-// Jobs to learn from, to choose by, and to judge by. No two sets share a job, or a pair of families
-// in one job: jobs of train are of one family or composed of two, those of validation and of test
-// are compositions of the same families that nobody has learned from.
+// Jobs to train on, to choose a model by, and to test with. No two sets share a job, or a pair of
+// families in one job: jobs of train are of one family or composed of two, those of validation and
+// test are held-out compositions of the same families.
 enum class JobSet : uint8_t { train, validation, test };
 const char* to_text(JobSet set);
 std::vector<Graph> make_jobs(JobSet set, int count, uint64_t seed);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "tutti/graph/make/expert.h"
+#include "tutti/graph/make/shard/expert.h"
 
 namespace tutti {
 namespace {

@@ -14,7 +14,7 @@
 #ifndef TUTTI_GRAPH_MAKE_LLAMA_H_
 #define TUTTI_GRAPH_MAKE_LLAMA_H_
 
-#include "tutti/graph/make/shard.h"
+#include "tutti/graph/make/shard/shard.h"
 
 namespace tutti {
 

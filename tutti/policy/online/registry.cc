@@ -13,7 +13,7 @@ namespace tutti {
 namespace {
 
 // Tuned values: the least mean slow-down of 20 runs of 20 validation jobs at load 0.6 with hidden
-// load 0.8 on the cluster of tutti/plan/job_study.h, among thirty settings each. Found on 17
+// load 0.8 on the cluster of tutti/plan/default_cluster.h, among thirty settings each. Found on 17
 // November 2026 by
 //
 //   build/release/bench/symphony_quality tune        (docs/results/symphony/knobs.txt)

@@ -5,7 +5,7 @@
 
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/cluster_ledger.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/policy/symphony/model.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 // A cluster in which three jobs have come, and nothing runs.
 struct Moment {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   ClusterLedger ledger{cluster};
 
   Moment() {
@@ -76,7 +76,7 @@ TEST(DecisionFeatures, KeepsRestingForWhenNothingElseIsPossibleIfToldTo) {
 }
 
 TEST(Topology, DevicesOfASocketAreNearerThanThoseOfTheOther) {
-  const Cluster cluster = job_study_cluster();
+  const Cluster cluster = default_cluster();
   const Topology topology(cluster);
   const auto steps = [&](const char* from, const char* to) {
     std::vector<int> distance(static_cast<size_t>(topology.size()), -1);

@@ -25,7 +25,7 @@ Result<JobList> add_jobs(Cluster& cluster, std::vector<Graph> graphs);
 double most_jobs_per_s(const Cluster& cluster, std::span<const std::shared_ptr<const Job>> jobs);
 
 // The share of it that a good dispatcher was seen to keep up with, on the cluster of
-// tutti/plan/job_study.h.
+// tutti/plan/default_cluster.h.
 inline constexpr double kAttainable = 0.6;
 
 struct ArrivalSpec {

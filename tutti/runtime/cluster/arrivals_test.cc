@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/job_study.h"
+#include "tutti/plan/default_cluster.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/cluster/testing.h"
 
@@ -23,7 +23,7 @@ TEST(Arrivals, CapacityIsThatOfTheBestDivision) {
 }
 
 TEST(Arrivals, ComeAtTheRateThatTheLoadSays) {
-  Cluster cluster = job_study_cluster();
+  Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::train, 10, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
   for (const auto process : {ArrivalSpec::Process::poisson, ArrivalSpec::Process::bursts}) {
@@ -102,7 +102,7 @@ TEST(Arrivals, FilesAreReadOrRefusedWithALine) {
 
 // The clusters of the study, from end to end: what is slowed down, and that the hidden load shows.
 TEST(JobStudy, JobsAreSlowerTogetherThanAlone) {
-  Cluster cluster = job_study_cluster(0);
+  Cluster cluster = default_cluster(0);
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 20, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
   double slowdown[3];

@@ -59,7 +59,7 @@ std::vector<Counter> usual_counters(const Machine& machine) {
   return counters;
 }
 
-ClusterOptions job_study_options(double unknown_load) {
+ClusterOptions default_cluster_options(double unknown_load) {
   ClusterOptions options;
   options.truth = {.link = 0.9, .switched = 0.75, .memory = 0.85, .cache = 0.9, .root = 0.9};
   options.unknown_load = {.share = unknown_load,

@@ -51,10 +51,10 @@ struct ClusterOptions {
 // counts), outstanding requests of each host's memory. Nothing about root complexes and caches.
 std::vector<Counter> usual_counters(const Machine& machine);
 
-// What is hidden on the cluster of tutti/plan/job_study.h: it carries less than it states, and
-// tenants that take `unknown_load` of a resource (0: none) come soon and stay about as long as
+// What is hidden on the cluster of tutti/plan/default_cluster.h: it carries less than it states,
+// and tenants that take `unknown_load` of a resource (0: none) come soon and stay about as long as
 // twenty jobs do. No counters.
-ClusterOptions job_study_options(double unknown_load);
+ClusterOptions default_cluster_options(double unknown_load);
 
 }  // namespace tutti
 

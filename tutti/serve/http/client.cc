@@ -196,7 +196,7 @@ Result<HttpReply> HttpClient::ask(const std::string& method, const std::string& 
   for (const auto& [name, value] : headers) wire += name + ": " + value + "\r\n";
   wire += "\r\n" + body;
   // A kept connection may have been closed since; a fresh one is tried once. Not for what must not
-  // be done twice: nobody knows whether it was.
+  // be done twice: it is unknown whether it was.
   for (const bool again : {socket_ >= 0 && method != "POST", false}) {
     if (socket_ < 0) {
       if (const Result<void> made = connect(patience); !made) return made.error();

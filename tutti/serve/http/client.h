@@ -27,8 +27,8 @@ class HttpClient {
   HttpClient& operator=(HttpClient&&) = delete;
   ~HttpClient();
 
-  // `target` is encoded: "/v1/jobs?id=a". Fails (failed) with a sentence if nobody answers; then
-  // nobody knows whether the server got the request.
+  // `target` is encoded: "/v1/jobs?id=a". Fails (failed) with a sentence if no answer comes;
+  // then it is unknown whether the server got the request.
   Result<HttpReply> ask(const std::string& method, const std::string& target,
                         const std::string& body = {},
                         std::chrono::milliseconds patience = std::chrono::minutes(2));

@@ -79,7 +79,7 @@ size_t take_body(char* bytes, size_t one, size_t count, void* to) {
   return one * count;
 }
 
-// The tool curl heeds these; the library leaves them to whoever uses it.
+// The tool curl heeds these; the library leaves them to its user.
 std::string ca_of_environment() {
   for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
     const char* const path = std::getenv(name);
@@ -142,9 +142,10 @@ class CurlLink : public HttpsLink {
   Error sentence_for(CURLcode code, const char* why) const {
     const std::string reason = one_line(*why != '\0' ? why : curl_.easy_strerror(code));
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE) {
-      return failed(fmt::format(
-          "{}: its certificate is not trusted: {}; name the file of who vouches for it by --ca",
-          server_, reason));
+      return failed(
+          fmt::format("{}: its certificate is not trusted: {}; name the file of its certificate "
+                      "authority by --ca",
+                      server_, reason));
     }
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST) {
       return failed(fmt::format(

@@ -18,14 +18,14 @@ namespace tutti {
 class HttpsLink {
  public:
   virtual ~HttpsLink() = default;
-  // Fails (failed) with a sentence if nobody answers, or if the server is not the one it says.
+  // Fails (failed) with a sentence if no answer comes, or if the server is not the one it says.
   virtual Result<HttpReply> ask(const std::string& method, const std::string& target,
                                 const Pairs& headers, const std::string& body,
                                 std::chrono::milliseconds patience) = 0;
 };
 
-// `server` is "https://host" or "https://host:port". `ca` is a file with the certificates of who
-// may vouch for it; empty: as curl's CURL_CA_BUNDLE and SSL_CERT_FILE say, or else the system's.
+// `server` is "https://host" or "https://host:port". `ca` is a file with the certificates of
+// trusted authorities; empty: as curl's CURL_CA_BUNDLE and SSL_CERT_FILE say, or else the system's.
 // Fails (invalid_input) with the package to install where there is no libcurl.
 Result<std::unique_ptr<HttpsLink>> open_https(const std::string& server, const std::string& ca);
 

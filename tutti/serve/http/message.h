@@ -36,7 +36,7 @@ struct HttpHead {
 struct HttpRequest {
   HttpHead head;
   std::string body;
-  std::string client{};  // whoever admitted it knows by what token
+  std::string client{};  // the name that belongs to its token
 };
 
 struct HttpReply {

@@ -59,7 +59,7 @@ int port_of(int socket) {
              : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-// Who is at the other end, without the port.
+// The peer's address, without the port.
 std::string address_text(const sockaddr_storage& address) {
   char text[INET6_ADDRSTRLEN] = "";
   const void* const bytes =
@@ -153,7 +153,7 @@ void HttpServer::stop() {
   }
   acceptor_.join();
   MutexLock lock(mutex_);
-  // Whoever waits for a request gets none; replies can still be written.
+  // Threads that wait for a request get none; replies can still be written.
   for (const auto& [number, connection] : connections_) ::shutdown(connection.socket, SHUT_RD);
   while (!connections_.empty()) closed_.wait(mutex_);
 }
@@ -171,7 +171,7 @@ void HttpServer::accept_all() {
     if (socket >= 0) {
       take(socket, address_text(from));
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      // Out of file descriptors: it would be asked again at once, in vain.
+      // Out of file descriptors: it would be asked again at once, without effect.
       pollfd stop{wake_[0], POLLIN, 0};
       ::poll(&stop, 1, 50);
     }
@@ -209,13 +209,13 @@ std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
   MutexLock lock(mutex_);
   if (!let_closed_ones_go()) return std::nullopt;
   int placed = 0;
-  int strangers = 0;
+  int untrusted = 0;
   for (const auto& [number, other] : connections_) {
     if (other.closing) continue;
     ++placed;
-    if (!other.trusted && other.address == address) ++strangers;
+    if (!other.trusted && other.address == address) ++untrusted;
   }
-  if (strangers >= limits_.untrusted_of_an_address) {
+  if (untrusted >= limits_.untrusted_of_an_address) {
     close_one(oldest_untrusted(&address));
   } else if (placed >= limits_.connections) {
     constexpr std::chrono::milliseconds kStands{1000};

@@ -1,10 +1,10 @@
 // A small HTTP/1.1 server: one thread for each connection, up to a limit; every wait has a
-// deadline, every size a limit, and whoever goes beyond one is told so and cut off.
+// deadline, every size a limit; a connection that exceeds one gets an error reply and is closed.
 //
-// Where room is short, connections that nobody vouches for are closed first, the oldest first; then
-// idle ones; then those whose body has come to a stand. So a crowd that says nothing, or says it
-// slowly, does not keep a client out that the handler trusts. Memory for bodies is counted as they
-// come, not as they are announced.
+// If there are too many connections, untrusted ones are closed first, the oldest first; then
+// idle ones; then those whose body has come to a stand. So many silent or
+// slow connections do not keep out a client that the handler trusts. Memory for bodies is counted
+// as they come, not as they are announced.
 //
 // It knows nothing of jobs: it reads requests and asks an HttpHandler.
 
@@ -31,7 +31,7 @@ namespace tutti {
 struct Admission {
   std::optional<HttpReply> refused{};  // the answer; the body is not read then
   bool trusted = false;                // its connection is not closed for others that are not
-  std::string client{};                // who it is, if that is known
+  std::string client{};                // the client's name, if known
 };
 
 // Called by many threads at once.
@@ -61,7 +61,7 @@ struct ListenAddress {
   std::string port;
 };
 Result<ListenAddress> parse_address(const std::string& text);
-// True if nobody but this computer can reach it.
+// True if only this computer can reach it.
 Result<bool> is_loopback(const ListenAddress& address);
 
 class HttpServer {
@@ -92,7 +92,7 @@ class HttpServer {
     bool trusted = false;
     Doing doing = Doing::waiting;
     std::chrono::steady_clock::time_point since{};  // it does that, or had the last piece of a body
-    bool closing = false;                           // somebody else has its place
+    bool closing = false;                           // another connection has its place
   };
   using Connections = std::map<int64_t, Connection>;  // in the order in which they came
 

@@ -11,7 +11,7 @@ namespace tutti {
 
 using SocketClock = std::chrono::steady_clock;
 
-// What can go wrong is told apart only as far as somebody acts on it.
+// Failures are told apart only as far as callers treat them differently.
 enum class SocketOutcome { good, closed, late };
 
 // Appends what has come, at most `most` bytes, and waits for the first of it.

@@ -40,7 +40,7 @@ class Mapped {
 };
 
 struct WrittenJournal {
-  int file = -1;  // open for reading and writing; whoever gets it closes it
+  int file = -1;  // open for reading and writing; the caller closes it
   int64_t bytes = 0;
 };
 

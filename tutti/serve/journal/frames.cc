@@ -284,7 +284,7 @@ Surveyed survey(std::string_view bytes) {
       surveyed.damages.push_back(gap);
       continue;
     }
-    // A batch that never came to the disk whole: nobody was promised what is behind the gap.
+    // A batch that never reached the disk completely: what is behind the gap was not acknowledged.
     surveyed.good_bytes = gap.from;
     std::erase_if(surveyed.frames,
                   [&](const Surveyed::Frame& frame) { return frame.place >= gap.from; });
@@ -300,7 +300,7 @@ Result<void> check_whole(const Surveyed& surveyed, const std::string& name,
   if (surveyed.version == 0) {
     return invalid_input(fmt::format(
         "{}: is no journal that this tutti writes, or nothing of one is left; restore a backup, "
-        "name another folder, or begin anew with 'tutti journal repair {}', which keeps it",
+        "name another folder, or start again with 'tutti journal repair {}', which keeps it",
         name, folder));
   }
   if (surveyed.version > kJournalVersion) {

@@ -8,13 +8,13 @@
 // Numbers are stored least byte first. `sequence` counts frames from 1. `durable` is the last frame
 // that was known to be on the disk when this one was written. The checksum is of all the rest.
 //
-// A mark says up to which frame records have been promised: it is written after the disk has them
-// and is on the disk itself before anybody is told. Two take turns, so that one is whole whenever
-// the power fails. Marks are in front of the frames, so that whoever copies a journal that is being
-// written finds all that its mark speaks of.
+// A mark says up to which frame records have been acknowledged (promised): it is written after the
+// disk has them, and is on the disk itself before any client gets its reply. Two marks alternate,
+// so that one is intact whenever the power fails. Marks are in front of the frames, so that a copy
+// of a journal that is being written contains all frames that its mark covers.
 //
-// Whatever is not whole behind the last frame promised was told to nobody, and is cut off. All else
-// that is missing or not whole is damage. Every frame has the id, so that those behind a header
+// A damaged frame behind the last promised one was never acknowledged, and is cut off. All else
+// that is missing or damaged is an error. Every frame has the id, so that those behind a header
 // that is gone can still be told from others.
 //
 // Journals of version 1 (tutti 0.1) have no id and no marks, and a header of one line.

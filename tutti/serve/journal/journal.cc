@@ -58,7 +58,7 @@ Result<void> Journal::read_all(const std::function<Result<void>(Record)>& take) 
   if (!id) return id.error();
   id_ = std::move(*id);
   notices_.push_back(
-      fmt::format("{}: was of version {} and is written anew as version {}; the old "
+      fmt::format("{}: was of version {} and is rewritten as version {}; the old "
                   "one is kept as journal.0.1",
                   path(), surveyed.version, kJournalVersion));
   ::unlink((path() + ".0.1").c_str());  // of an upgrade that was cut short
@@ -78,7 +78,7 @@ Result<void> Journal::go_on_behind(const Surveyed& surveyed, size_t size) {
         path(), surveyed.promised, sequence_));
   }
   if (size > surveyed.good_bytes) {
-    notices_.push_back(fmt::format("{}: cut off {} bytes of records that nobody was promised",
+    notices_.push_back(fmt::format("{}: cut off {} bytes of records that were never acknowledged",
                                    path(), size - surveyed.good_bytes));
     if (::ftruncate(file_, end_) != 0) return disk_error(path(), "cutting");
   }
@@ -185,7 +185,7 @@ Result<void> Journal::sync(int64_t& appended) {
   return {};
 }
 
-// Over the older of the two, in a block that the file has already: the disk is waited for once, and
+// Over the older of the two, in a block that the file has already: one wait for the disk, and
 // no further bookkeeping of the file system's.
 Result<void> Journal::write_mark() {
   const std::string text = mark_text(id_, {durable_, end_});

@@ -2,9 +2,10 @@
 // that one server at a time uses it.
 //
 // Records are appended by any thread and written by one of its own, as many at once as have
-// gathered while the disk was busy with those before (group commit). Each batch is waited for, then
-// a mark that says so (frames.h), and only then is anybody told: whatever was promised and is
-// missing later is noticed. The journal can be replaced by a shorter one in a single step.
+// gathered while the disk was busy with those before (group commit). When a batch is
+// on the disk, a mark that says so is written (frames.h), and only then is it reported: a record
+// that was acknowledged and is missing later is noticed. The journal can be replaced by a shorter
+// one atomically.
 //
 // Once writing has failed, for instance because the disk is full, nothing more is written: what
 // reached the disk is known only when the journal is read again.
@@ -44,8 +45,8 @@ class Journal {
   using OnDisk = std::function<void(int64_t count, const Result<void>& good)>;
 
   // Makes the folder if it is not there, hands every record to `take`, oldest first, and cuts off
-  // what was left of records that nobody was promised. A journal of tutti 0.1 is kept as
-  // journal.0.1 and written anew. Fails (invalid_input) if another server has the folder, if
+  // what was left of records that were never acknowledged. A journal of tutti 0.1 is kept as
+  // journal.0.1 and rewritten. Fails (invalid_input) if another server has the folder, if
   // anything that was promised is missing, or with what `take` returns.
   static Result<std::unique_ptr<Journal>> open(const std::string& folder,
                                                const std::function<Result<void>(Record)>& take,
@@ -56,7 +57,7 @@ class Journal {
   // Starts the thread. Before, records only gather.
   void begin();
 
-  // Writes what has been appended, and calls nobody any more once it returns.
+  // Writes what has been appended. No callback is made once it has returned.
   void finish();
 
   void append(Record record);

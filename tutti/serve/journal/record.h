@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "tutti/serve/job.h"
+#include "tutti/serve/journal/job.h"
 
 namespace tutti {
 
@@ -23,7 +23,7 @@ struct Record {
     accepted = 2,  // all but `outcome`
     started = 3,   // job, time_ms
     ended = 4,     // job, time_ms, outcome
-    cancel = 5,    // job, time_ms: somebody asked for it
+    cancel = 5,    // job, time_ms: a client asked for it
     returned = 6,  // job, time_ms: its run was stopped with the server; the attempt does not count
   };
   Kind kind = Kind::numbered;

@@ -1,4 +1,4 @@
-#include "tutti/train/learner.h"
+#include "tutti/train/doppler/learner.h"
 
 #include <cmath>
 

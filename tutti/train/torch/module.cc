@@ -16,7 +16,7 @@ namespace {
 constexpr double kFirstDecay = 0.9;
 constexpr double kSecondDecay = 0.999;
 constexpr double kEpsilon = 1e-8;
-// Beside the parameters in a checkpoint.
+// In a checkpoint, in addition to the parameters.
 constexpr std::string_view kFirstMoment = "adam.first.";
 constexpr std::string_view kSecondMoment = "adam.second.";
 
@@ -61,7 +61,7 @@ struct AdamStep {
 
 }  // namespace
 
-// The optimiser's memory, as far as there is one. Second moments are means of squares.
+// The optimiser's state, as far as there is one. Second moments are means of squares.
 Result<void> check_moments(const TensorFile& file, const std::string& path) {
   for (const auto& [name, tensor] : file.tensors) {
     for (const std::string_view prefix : {kFirstMoment, kSecondMoment}) {

@@ -1,4 +1,4 @@
-// A Module is a network in libtorch: from a lesson to the log-likelihoods and entropies of its
+// A Module is a net in libtorch: from a lesson to the log-likelihoods and entropies of its
 // decisions, with gradients. Only sources in folders called torch include it, and none
 // of them may include fmt: libtorch brings another version of it.
 
@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "tutti/train/learner.h"
+#include "tutti/train/doppler/learner.h"
 
 namespace tutti {
 
@@ -41,14 +41,14 @@ class Module {
   virtual bool separable() const = 0;
 };
 
-// The module of each family of networks (tutti/policy/doppler/net.h) that can be trained.
+// The module of each family of nets (tutti/policy/doppler/net.h) that can be trained.
 using MakeModule =
     std::function<Result<std::unique_ptr<Module>>(const TensorFile& file, const std::string& path)>;
 struct NetModule {
   std::string network;  // the family's name
-  MakeModule make;      // fails (invalid_input) if the file is of another network
+  MakeModule make;      // fails (invalid_input) if the file is of another net
 };
-// For programs with networks of their own: in main, before anything else. A new name.
+// For programs with nets of their own: in main, before anything else. A new name.
 void add_module(NetModule module);
 
 // The product's own.
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Module>> make_residual_module(const TensorFile& file,
 
 // What every module needs.
 
-// The module of the network in the file; loading that network checks every tensor.
+// The module of the net in the file; loading that net checks every tensor.
 template <class Network, class Of>
 Result<std::unique_ptr<Module>> checked_module(const TensorFile& file, const std::string& path) {
   const auto network = Network::load(file, path);

@@ -1,4 +1,4 @@
-// The parameters of a network with the memory of Adam (Kingma and Ba 2015), as they come from and
+// The parameters of a net with the state of Adam (Kingma and Ba 2015), as they come from and
 // go to a file of tensors. Only the sources of this folder include it.
 
 #ifndef TUTTI_TRAIN_TORCH_PARAMETERS_H_
@@ -13,11 +13,11 @@
 
 namespace tutti {
 
-// Fails (invalid_input) if the optimiser's memory is of no tensor in the file, or no memory.
+// Fails (invalid_input) if the optimiser's state is of no tensor in the file, or no memory.
 Result<void> check_moments(const TensorFile& file, const std::string& path);
 
-// Gradients go side by side, each on one thread. libtorch cannot tell its BLAS so; if that is
-// OpenBLAS, we can. Without, every product would wait for threads that are busy.
+// Gradients are computed in parallel, each on one thread. libtorch cannot limit its BLAS to one
+// thread; if that is OpenBLAS, we can. Otherwise every product would wait for busy threads.
 void use_one_thread_each();
 
 class TrainedParameters {

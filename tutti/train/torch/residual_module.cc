@@ -1,4 +1,4 @@
-// The residual network in libtorch; policy/doppler/residual_net.cc is the same without.
+// The residual net in libtorch; policy/doppler/residual_network.cc is the same without.
 
 #include <algorithm>
 
@@ -88,11 +88,11 @@ class ResidualModule : public Module {
   }
 
   // Means along the ways that `next` tells, by doubling: after k rounds each op has summed the next
-  // 2^k states, and knows who comes after those.
+  // 2^k states, and knows the op after those.
   static torch::Tensor along(std::vector<int32_t> next, const torch::Tensor& state) {
     const int64_t ops = state.size(0);
-    const torch::Tensor nobody = torch::zeros({1, state.size(1)});
-    torch::Tensor sum = torch::cat({state, nobody});  // the last row stands for the end of a way
+    const torch::Tensor none = torch::zeros({1, state.size(1)});
+    torch::Tensor sum = torch::cat({state, none});  // the last row stands for the end of a way
     torch::Tensor length = torch::cat({torch::ones({ops, 1}), torch::zeros({1, 1})});
     for (int32_t& op : next) {
       if (op < 0) op = static_cast<int32_t>(ops);
@@ -155,7 +155,7 @@ class ResidualModule : public Module {
   }
 
   ResidualShape shape_;
-  torch::Tensor sees_;  // by column of a row: 1 if the network may look at it
+  torch::Tensor sees_;  // by column of a row: 1 if the net may look at it
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Passages of several episodes side by side, as flat lists of numbers: what a training network
-// wants instead of sights. Knows nothing of libtorch.
+// Passages of several episodes side by side, as flat lists of numbers, which is what libtorch
+// reads. Does not include libtorch itself.
 //
 // Decisions are numbered through, passage after passage, the longest first. All lists that speak of
 // "rows" are row-major.
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "tutti/train/symphony_learner.h"
+#include "tutti/train/symphony/learner.h"
 
 namespace tutti {
 

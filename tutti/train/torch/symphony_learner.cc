@@ -1,12 +1,11 @@
-// Symphony's network in libtorch; policy/symphony/net.cc is the same without.
-
-#include "tutti/train/symphony_learner.h"
+// Symphony's net in libtorch; policy/symphony/network.cc is the same without.
 
 #include <algorithm>
 #include <cmath>
 
 #include "tutti/base/parallel.h"
 #include "tutti/belief/constants_file.h"
+#include "tutti/train/symphony/learner.h"
 #include "tutti/train/torch/module.h"
 #include "tutti/train/torch/parameters.h"
 #include "tutti/train/torch/symphony_batch.h"
@@ -51,7 +50,7 @@ Padded padded(const std::vector<int32_t>& first, int64_t widest) {
   return {places.masked_fill(absent, 0), absent};
 }
 
-// What the network says of a batch.
+// What the net says of a batch.
 struct Judgement {
   Tensor log_odds;  // decisions x most_actions
   Tensor allowed;
@@ -69,7 +68,7 @@ class SymphonyModule {
     to_ = indices(topology.to());
   }
 
-  // The belief of every `stride`th decision is drawn anew; 0: none.
+  // The belief of every `stride`th decision is sampled again; 0: none.
   Judgement judge(const Parameters& parameters, const SymphonyBatch& batch, size_t stride) const {
     Judgement made;
     const auto count = static_cast<int64_t>(batch.count());
@@ -116,7 +115,7 @@ class SymphonyModule {
 
   bool flat() const { return shape_.knowledge == InformationLevel::counters; }
 
-  // What was seen of the machine; some beliefs are drawn anew.
+  // What was seen of the machine; some beliefs are sampled again.
   void make_seen(const Parameters& parameters, const SymphonyBatch& batch, size_t stride,
                  Judgement& made) const {
     std::vector<float> seen;
@@ -258,7 +257,7 @@ class SymphonyModule {
     }
     const auto total = static_cast<int64_t>(unseen.size());
     const Tensor flat_seen = seen.reshape({total, kVertexSeen});
-    const bool known = shape_.topology;  // without, nobody knows what is on the way
+    const bool known = shape_.topology;  // without it, the resources on the way are unknown
     const Tensor by_vertex =
         torch::relu(flat_seen.select(1, kUse) - view_of(own_before, {total}).clone()) +
         view_of(unseen, {total}).clone();

@@ -138,7 +138,7 @@ class ModelBuilder {
       warnings.push_back(fmt::format("the flops of {} are not known; such ops count by their bytes",
                                      fmt::join(uncounted_, ", ")));
     }
-    // Those that nobody reads, such as the mask of a Dropout, do not matter.
+    // Those that no op reads, such as the mask of a Dropout, do not matter.
     std::set<int32_t> read;
     for (const OnnxNode& node : model_.nodes) read.insert(node.reads.begin(), node.reads.end());
     std::vector<int32_t> guessed;

@@ -1,5 +1,5 @@
 // The rules by which ONNX nodes make shapes of shapes. Each gives none where the operands do not
-// fit or are not known. Sizes are at least 0; whoever keeps one checks that it is not absurdly
+// fit or are not known. Sizes are at least 0; the caller checks that it is not absurdly
 // large.
 
 #ifndef TUTTI_GRAPH_IMPORT_ONNX_SHAPES_H_

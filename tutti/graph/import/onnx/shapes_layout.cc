@@ -1,4 +1,4 @@
-// Shapes of ops that arrange numbers anew, or leave fewer of them.
+// Shapes of ops that rearrange numbers, or leave fewer of them.
 
 #include <algorithm>
 #include <cmath>

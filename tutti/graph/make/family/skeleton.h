@@ -11,7 +11,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/graph/graph.h"
-#include "tutti/graph/make/made.h"
+#include "tutti/graph/limits.h"
 
 namespace tutti {
 

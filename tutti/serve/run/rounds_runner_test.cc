@@ -1,0 +1,375 @@
+// Real jobs that share this host's cores, decided by dispatchers.
+
+#include "tutti/serve/run/rounds_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "test/support/world.h"
+#include "tutti/graph/make/cholesky.h"
+#include "tutti/policy/online/registry.h"
+#include "tutti/runtime/local/testing.h"
+#include "tutti/serve/daemon.h"
+#include "tutti/serve/testing.h"
+#include "tutti/telemetry/simulated.h"
+
+namespace tutti {
+namespace {
+
+constexpr auto kLong = std::chrono::seconds(30);  // that no test waits for
+
+// Waits until it is so; false if it never is.
+bool comes(const std::function<bool()>& so) {
+  const auto deadline = std::chrono::steady_clock::now() + kLong;
+  while (!so()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// A chain of one op of each kind.
+Graph chain(const std::vector<std::string>& kinds, int bytes = 8) {
+  std::string ops;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (i > 0) ops += ",";
+    ops += R"({"name":")" + kinds[i] + R"(-op","kind":")" + kinds[i] +
+           R"(","run_time_ns":1000,"outputs":[{"bytes":)" + std::to_string(bytes) + "}]";
+    if (i > 0) ops += R"(,"operands":[")" + kinds[i - 1] + R"(-op"])";
+    ops += "}";
+  }
+  return graph_from(R"("ops":[)" + ops + "]");
+}
+
+// Takes the first action there is, and counts.
+class Counting final : public Dispatcher {
+ public:
+  struct Counts {
+    std::atomic<int> rounds{0};
+    std::atomic<size_t> most_jobs{0};
+    std::atomic<double> reading{-1};  // the last of the first counter
+  };
+  explicit Counting(Counts& counts) : counts_(counts) {}
+  void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override { ++counts_.rounds; }
+  Action decide(const ClusterState& state) override {
+    counts_.most_jobs = std::max(counts_.most_jobs.load(), state.in_system.size());
+    if (!state.readings.empty()) counts_.reading = state.readings[0].mean;
+    std::vector<Action> actions;
+    legal_actions(state, actions);
+    return actions[0];
+  }
+
+ private:
+  Counts& counts_;
+};
+
+// A runner with code of the test's own, whose rounds wait until all places have a job.
+struct SharedHost {
+  explicit SharedHost(Machine made, int places, OpTable ops)
+      : machine(std::move(made)),
+        runner(must(make_rounds_runner(
+            machine, {.policy = "counting"},
+            {.places = places, .gather = kLong, .ops = std::move(ops)},
+            [this](const Cluster&,
+                   const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
+              return std::unique_ptr<Dispatcher>(std::make_unique<Counting>(counts));
+            }))) {}
+
+  Result<RunReport> run(const Graph& graph, const std::string& name, Stop stop = {}) {
+    return runner->run(graph, {.job = name, .stop = stop}, log);
+  }
+
+  Machine machine;
+  Counting::Counts counts;
+  DecisionLog log;
+  std::unique_ptr<Runner> runner;
+};
+
+using Code = std::function<Result<void>()>;
+
+OpTable code(const std::map<std::string, Code>& by_kind) {
+  OpTable table;
+  for (const auto& [kind, code] : by_kind) {
+    table.add(kind, "cpu", [code = code](const OpCall& /*call*/) { return code(); });
+  }
+  return table;
+}
+
+TEST(RoundsRunner, JobsOfARoundRunAtTheSameTime) {
+  std::atomic<int> there{0};
+  SharedHost host(testing::cpus(2, 1), 2, code({{"meet", [&]() -> Result<void> {
+                                                   ++there;
+                                                   if (comes([&] { return there == 2; })) return {};
+                                                   return failed("nobody came");
+                                                 }}}));
+  const Graph graph = chain({"meet"});
+  ASSERT_TRUE(host.runner->check(graph));
+  std::thread other([&] { EXPECT_TRUE(host.run(graph, "a")); });
+  const Result<RunReport> report = host.run(graph, "b");
+  other.join();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_GT(report->makespan, Duration(0));
+  EXPECT_EQ(host.counts.rounds, 1);
+  EXPECT_EQ(host.counts.most_jobs, 2U);
+  EXPECT_EQ(host.log.op_count(), 2);
+}
+
+TEST(RoundsRunner, HasNoMoreJobsInARoundThanPlaces) {
+  SharedHost host(testing::cpus(2, 1), 2, code({{"k", [] { return Result<void>(); }}}));
+  const Graph graph = chain({"k", "k2"});
+  EXPECT_FALSE(host.runner->check(graph)) << "there is no code for k2";
+  EXPECT_EQ(host.runner->places(), 2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] { EXPECT_TRUE(host.run(chain({"k"}), "j")); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(host.counts.most_jobs, 2U);
+  EXPECT_EQ(host.counts.rounds, 3);
+}
+
+// Code that waits for a flag.
+Code gate(std::atomic<bool>& open) {
+  return [&open]() -> Result<void> {
+    if (comes([&] { return open.load(); })) return {};
+    return failed("it stayed shut");
+  };
+}
+
+TEST(RoundsRunner, AJobThatIsCancelledHasItsAnswerAtOnceAndStopsNoOther) {
+  std::atomic<bool> open{false};
+  SharedHost host(testing::cpus(2, 1), 2, code({{"gate", gate(open)}}));
+  const Graph graph = chain({"gate"});
+  std::atomic<bool> stopped{false};
+  std::thread other([&] {
+    const Result<RunReport> report = host.run(graph, "b");
+    EXPECT_TRUE(report) << report.error().message;
+  });
+  std::thread canceller([&] {
+    EXPECT_TRUE(comes([&] { return host.log.op_count() == 2; }));
+    stopped = true;
+  });
+  const Result<RunReport> report = host.run(graph, "a", Stop(&stopped));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message, "cancelled");
+  open = true;
+  other.join();
+  canceller.join();
+}
+
+// a is cancelled, then b ends: what is left of a is not run.
+TEST(RoundsRunner, ARoundOfWhichOnlyCancelledJobsAreLeftIsStopped) {
+  std::atomic<bool> first{false};
+  std::atomic<bool> second{false};
+  std::atomic<int> later{0};
+  SharedHost host(testing::cpus(2, 1), 2,
+                  code({{"first", gate(first)}, {"second", gate(second)}, {"later", [&] {
+                                                                             ++later;
+                                                                             return Result<void>();
+                                                                           }}}));
+  std::atomic<bool> stopped{false};
+  std::thread other([&] {
+    EXPECT_FALSE(host.run(chain({"second", "later"}), "a", Stop(&stopped)));
+  });
+  std::thread canceller([&] {
+    EXPECT_TRUE(comes([&] { return host.log.op_count() == 2; }));
+    stopped = true;
+    other.join();
+    first = true;
+  });
+  EXPECT_TRUE(host.run(chain({"first"}), "b"));
+  canceller.join();
+  second = true;
+  std::thread next([&] { EXPECT_TRUE(host.run(chain({"first"}), "c")); });
+  EXPECT_TRUE(host.run(chain({"second"}), "d"));
+  next.join();
+  EXPECT_EQ(later, 0);
+  EXPECT_EQ(host.counts.rounds, 2);
+}
+
+TEST(RoundsRunner, AJobThatWaitsCanBeCancelled) {
+  SharedHost host(testing::cpus(1, 1), 2, code({{"k", [] { return Result<void>(); }}}));
+  const std::atomic<bool> stopped{true};
+  EXPECT_FALSE(host.run(chain({"k"}), "a", Stop(&stopped)));
+  EXPECT_EQ(host.counts.rounds, 0);
+}
+
+// The good one cannot be run in company; the bad one cannot be run at all. Whoever fails first ends
+// the round of both.
+TEST(RoundsRunner, AJobThatFailsFailsAlone) {
+  const Counting::Counts* counts = nullptr;
+  SharedHost host(testing::cpus(2, 1), 2,
+                  code({{"bad", [] { return Result<void>(failed("it cannot be done")); }},
+                        {"good", [&]() -> Result<void> {
+                           if (counts->rounds == 1) return failed("not in company");
+                           return {};
+                         }}}));
+  counts = &host.counts;
+  Result<RunReport> bad = failed("");
+  std::thread other([&] { bad = host.run(chain({"bad"}), "a"); });
+  const Result<RunReport> good = host.run(chain({"good"}), "b");
+  other.join();
+  EXPECT_TRUE(good) << good.error().message;
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message.find("it cannot be done"), std::string::npos)
+      << bad.error().message;
+  EXPECT_NE(bad.error().message.find("'bad-op'"), std::string::npos) << bad.error().message;
+  EXPECT_EQ(host.counts.rounds, 3);
+}
+
+TEST(RoundsRunner, AJobThatHasEndedIsDoneWhateverBecomesOfItsRound) {
+  std::atomic<bool> told{false};
+  std::atomic<int> quick{0};
+  SharedHost host(testing::cpus(2, 1), 2,
+                  code({{"quick",
+                         [&] {
+                           ++quick;
+                           return Result<void>();
+                         }},
+                        {"bad", [&]() -> Result<void> {
+                           comes([&] { return told.load(); });
+                           return failed("it cannot be done");
+                         }}}));
+  std::thread other([&] { EXPECT_FALSE(host.run(chain({"bad"}), "a")); });
+  const Result<RunReport> done = host.run(chain({"quick"}), "b");
+  EXPECT_TRUE(done) << done.error().message;
+  told = true;
+  other.join();
+  EXPECT_EQ(quick, 1);
+}
+
+TEST(RoundsRunner, JobsThatDoNotFitIntoMemoryTogetherRunOneByOne) {
+  SharedHost host(testing::cpus(2, 1, 1000), 2, code({{"k", [] { return Result<void>(); }}}));
+  const Graph graph = chain({"k"}, 600);
+  std::thread other([&] {
+    const Result<RunReport> report = host.run(graph, "a");
+    EXPECT_TRUE(report) << report.error().message;
+  });
+  const Result<RunReport> report = host.run(graph, "b");
+  other.join();
+  EXPECT_TRUE(report) << report.error().message;
+  EXPECT_GE(host.counts.rounds, 2) << "they fit";
+}
+
+TEST(RoundsRunner, RefusesWhatDispatchersDoNotDecideAbout) {
+  SharedHost host(testing::cpus(1, 1), 1, code({{"k", [] { return Result<void>(); }}}));
+  const Graph together = graph_from(
+      R"("ops":[{"name":"a","kind":"k","run_time_ns":1,"attributes":{"colocate":"g"}},
+                {"name":"b","kind":"k","run_time_ns":1,"attributes":{"colocate":"g"}}])");
+  const Result<void> colocated = host.runner->check(together);
+  ASSERT_FALSE(colocated);
+  EXPECT_NE(colocated.error().message.find("leave 'colocate' out"), std::string::npos);
+  std::string ops;
+  for (int i = 0; i <= 10'000; ++i) {
+    ops += (i > 0 ? "," : "") + (R"({"name":"k)" + std::to_string(i)) +
+           R"(","kind":"k","run_time_ns":1})";
+  }
+  const Result<void> large = host.runner->check(graph_from(R"("ops":[)" + ops + "]"));
+  ASSERT_FALSE(large);
+  EXPECT_NE(large.error().message.find("10001 ops"), std::string::npos) << large.error().message;
+  Source source =
+      Source::from_text("test", R"({"format":"tutti-graph","schema_version":2,"name":"c","ops":[
+                  {"name":"a","run_time_ns":1,"command":{"argv":["/bin/true"]}}]})");
+  const Graph command = must(read_graph(source));
+  const Result<void> commanded = host.runner->check(command);
+  ASSERT_FALSE(commanded);
+  EXPECT_NE(commanded.error().message.find("critical_path"), std::string::npos);
+  // A journal of another server may have it.
+  const Result<RunReport> run = host.run(command, "j");
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().message, commanded.error().message);
+}
+
+TEST(RoundsRunner, TheDispatcherIsToldWhatIsCounted) {
+  const std::vector<Counter> counters = {
+      {"core", "share", core_of(DeviceId{0}, 0), Quantity::busy}};
+  auto source = std::make_unique<SimulatedSource>(counters);
+  source->push({0.25});
+  std::vector<std::unique_ptr<CounterSource>> sources;
+  sources.push_back(std::move(source));
+  auto feed =
+      std::make_unique<CounterFeed>(std::move(sources), FeedOptions{.interval = Duration(100'000)});
+  ASSERT_TRUE(comes([&] { return feed->reads() >= 8; }));
+  const Machine machine = testing::cpus(1, 1);
+  Counting::Counts counts;
+  auto runner = must(make_rounds_runner(
+      machine, {}, {.counters = counters, .feed = std::move(feed)},
+      [&](const Cluster&, const std::vector<Counter>& told) -> Result<std::unique_ptr<Dispatcher>> {
+        EXPECT_EQ(told.size(), 1U);
+        return std::unique_ptr<Dispatcher>(std::make_unique<Counting>(counts));
+      }));
+  DecisionLog log;
+  const Graph graph = *make_cholesky({.tiles = 2, .tile_size = 16, .devices = 1});
+  ASSERT_TRUE(runner->run(graph, {.job = "j"}, log));
+  EXPECT_EQ(counts.reading, 0.25);
+}
+
+TEST(RoundsRunner, EveryDispatcherRunsRealOps) {
+  const Machine machine = testing::cpus(2, 1);
+  const Graph graph = *make_cholesky({.tiles = 3, .tile_size = 16, .devices = 2});
+  for (const DispatcherEntry& entry : dispatcher_registry()) {
+    auto runner = must(make_rounds_runner(machine, {.policy = entry.name}, {.places = 3},
+                                          registered_dispatcher(entry.name)));
+    EXPECT_EQ(runner->policy(), entry.name);
+    DecisionLog log;
+    std::vector<std::thread> threads;
+    for (int place = 0; place < 3; ++place) {
+      threads.emplace_back([&, place] {
+        for (int i = 0; i < 4; ++i) {
+          const auto report = runner->run(graph, {.job = "j", .place = place}, log);
+          EXPECT_TRUE(report) << entry.name << ": " << report.error().message;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(log.op_count(), 12 * graph.size()) << entry.name;
+    const auto noted = log.latest(0, 1);
+    ASSERT_FALSE(noted.empty());
+    EXPECT_EQ(noted[0].job, "j");
+    EXPECT_NE(noted[0].reason.find(" ready ops of "), std::string::npos) << noted[0].reason;
+  }
+  EXPECT_FALSE(
+      make_rounds_runner(machine, {.policy = "nobody"}, {}, registered_dispatcher("nobody")));
+}
+
+TEST(RoundsRunner, ServesJobsOfADaemonEachOnce) {
+  const TestFolder folder;
+  const Machine machine = testing::cpus(2, 1);
+  constexpr int kJobs = 40;
+  DaemonOptions options;
+  options.folder = folder.path();
+  options.run_log = folder.path() + "/runs";
+  options.make_graph = [](const std::string& /*words*/, int64_t /*most*/) {
+    return make_cholesky({.tiles = 3, .tile_size = 16, .devices = 2});
+  };
+  {
+    auto runner = must(make_rounds_runner(machine, {.policy = "graphene"}, {.places = 3},
+                                          registered_dispatcher("graphene")));
+    const auto daemon =
+        must(Daemon::open(std::move(options), std::move(runner), make_run_meter(machine)));
+    const auto content = std::make_shared<const std::string>(R"({"make": "any"})");
+    for (int i = 0; i < kJobs; ++i) {
+      EXPECT_EQ(daemon->submit("j" + std::to_string(i), 0, content).what,
+                SubmitAnswer::What::accepted);
+    }
+    for (int i = 0; i < kJobs; ++i) {
+      const auto facts = daemon->wait("j" + std::to_string(i), kLong);
+      ASSERT_TRUE(facts);
+      EXPECT_EQ(facts->state, JobState::done) << facts->message;
+      EXPECT_EQ(facts->attempts, 1);
+    }
+    daemon->stop(std::chrono::milliseconds(0));
+  }
+  std::ifstream runs(folder.path() + "/runs");
+  int lines = 0;
+  for (std::string line; std::getline(runs, line);) ++lines;
+  EXPECT_EQ(lines, 2 * kJobs);
+}
+
+}  // namespace
+}  // namespace tutti
