@@ -11,7 +11,7 @@
 #include "tools/compare_real.h"
 #include "tools/inputs.h"
 #include "tools/table.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/statistics.h"
 
 namespace tutti {

@@ -14,7 +14,7 @@
 #include "tools/commands.h"
 #include "tools/compare_options.h"
 #include "tools/table.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/parallel.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/search/judge.h"

@@ -6,8 +6,8 @@
 
 #include "tools/inputs.h"
 #include "tools/table.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/base/random.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/runtime/sim/sim.h"

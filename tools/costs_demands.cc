@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tools/inputs.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/policy/online/quick_enough.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/own_counters.h"

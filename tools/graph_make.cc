@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "tools/parse_errors.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/output.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
 #include "tutti/graph/file.h"
 
 namespace tutti {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "tools/recorded_machine.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/base/parallel.h"
 #include "tutti/costs/assumed.h"
 #include "tutti/costs/coverage.h"
@@ -19,7 +19,7 @@
 #include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/machine/units.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 
 namespace tutti {

@@ -9,8 +9,8 @@
 #include "tools/device_table.h"
 #include "tools/search_options.h"
 #include "tools/trace_output.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/base/statistics.h"
 #include "tutti/trace/stats.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/trace/file.h"
 
 namespace tutti {

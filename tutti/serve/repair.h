@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/result.h"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 
 namespace tutti {
 

@@ -31,11 +31,11 @@
 
 #include "studies/symphony/bench/real_load.h"
 #include "studies/symphony/bench/real_watch.h"
+#include "studies/symphony/own_waiting.h"
 #include "tutti/base/statistics.h"
 #include "tutti/belief/fit.h"
 #include "tutti/machine/discover.h"
 #include "tutti/telemetry/available.h"
-#include "tutti/telemetry/own_waiting.h"
 #include "tutti/telemetry/sampler.h"
 
 namespace tutti {
