@@ -13,7 +13,7 @@
 #include <string>
 
 #include "tutti/plan/bound.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/search/auto.h"
 #include "tutti/search/exact.h"
 #include "tutti/search/exact/all_schedules.h"

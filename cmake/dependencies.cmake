@@ -5,6 +5,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_path(BOOST_MATH_INCLUDE boost/math/distributions/students_t.hpp REQUIRED)  # headers alone
 find_package(PkgConfig QUIET)
 
 # Reads TOML files. Without it every file can be written as JSON.

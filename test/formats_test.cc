@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "test/support/markdown.h"
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/costs/file.h"
 #include "tutti/costs/profile.h"
 #include "tutti/graph/file.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/machine/file.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/report/validation.h"
 #include "tutti/runtime/cluster/arrivals.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "test/support/cli.h"
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 
 namespace tutti {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/runtime/conformance.h"
 #include "tutti/runtime/null/null.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "test/fuzz/harness.h"
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/graph/import/onnx/onnx.h"
 
 namespace tutti::fuzz {

@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/base/result.h"
-#include "tutti/base/tensor_file.h"
 #include "tutti/report/belief_view.h"
 
 namespace tutti {

@@ -13,7 +13,7 @@
 #include "tools/inputs.h"
 #include "tools/print/cluster_report.h"
 #include "tools/search_options.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
 #include "tutti/plan/default_cluster.h"

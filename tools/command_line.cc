@@ -94,13 +94,13 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error,
   const std::string help = fmt::format("see {} --help", reached.path);
   if (!names.empty()) {
     if (reached.used == words.size()) {
-      return fmt::format("{} needs one of: {}; {}", reached.path, in_a_row(names), help);
+      return fmt::format("{} needs one of: {}; {}", reached.path, comma_list(names), help);
     }
     const std::string& word = words[reached.used];
     if (!is_flag(word)) {
       const std::string meant_text = did_you_mean(word, names);
       return fmt::format("{} has no '{}'{} known are: {}; {}", reached.path, word,
-                         meant_text.empty() ? ";" : meant_text, in_a_row(names), help);
+                         meant_text.empty() ? ";" : meant_text, comma_list(names), help);
     }
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {

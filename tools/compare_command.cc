@@ -15,7 +15,7 @@
 #include "tools/compare_options.h"
 #include "tools/print/compare_report.h"
 #include "tools/table.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/parallel.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/search/evaluate/scenario_simulator.h"

@@ -9,8 +9,8 @@
 #include "tools/commands.h"
 #include "tools/import_flags.h"
 #include "tools/inputs.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/output.h"
 #include "tutti/costs/file.h"
 #include "tutti/costs/profile.h"
 #include "tutti/graph/import/text.h"
@@ -55,7 +55,7 @@ void say(const CostsArguments& arguments, const Profile& profile, const ProfileM
     json.field("output", arguments.output).field("ops", graph.size());
     json.field("matched_ops", match.ops);
     json.key("names_of_no_op").open_list();
-    for (const std::string& name : match.strangers) json.value(name);
+    for (const std::string& name : match.unmatched) json.value(name);
     json.close_list().key("ops_without_time").open_list();
     for (const std::string& name : names_of(match.without, graph)) json.value(name);
     json.close_list().close_object();
@@ -65,9 +65,9 @@ void say(const CostsArguments& arguments, const Profile& profile, const ProfileM
   fmt::print(stderr, "{} ({}): times for {} of {} ops of {} ({:.1f} %)\n", arguments.profile,
              profile.format, match.ops, graph.size(), graph.name(),
              graph.size() == 0 ? 0.0 : 100.0 * match.ops / graph.size());
-  if (!match.strangers.empty()) {
-    fmt::print(stderr, "  names that no op has: {}: {}\n", match.strangers.size(),
-               some_of(match.strangers));
+  if (!match.unmatched.empty()) {
+    fmt::print(stderr, "  names that no op has: {}: {}\n", match.unmatched.size(),
+               some_of(match.unmatched));
   }
   if (!match.without.empty()) {
     fmt::print(stderr, "  ops without a time, costed as before: {}: {}\n", match.without.size(),
@@ -91,8 +91,8 @@ int run_import(const CostsArguments& arguments) {
   if (match.ops == 0) {
     return report(invalid_input(
         fmt::format("{}: none of its {} names is that of an op of {}; the first is '{}'",
-                    arguments.profile, match.strangers.size(), arguments.graph,
-                    shown(match.strangers.empty() ? "" : match.strangers[0]))));
+                    arguments.profile, match.unmatched.size(), arguments.graph,
+                    shown(match.unmatched.empty() ? "" : match.unmatched[0]))));
   }
   spec->op_times.insert(spec->op_times.end(), match.op_times.begin(), match.op_times.end());
   const bool as_json = arguments.output.ends_with(".json");

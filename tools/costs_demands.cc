@@ -10,7 +10,7 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 

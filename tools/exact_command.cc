@@ -9,8 +9,8 @@
 #include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tools/search_options.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/output.h"
 #include "tutti/plan/file.h"
 #include "tutti/search/exact.h"
 

@@ -8,7 +8,7 @@
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tools/table.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/search/explain.h"
 #include "tutti/search/planners.h"
 

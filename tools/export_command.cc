@@ -6,7 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/plan/export/export.h"
 #include "tutti/plan/export/onnx.h"
 

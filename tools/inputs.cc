@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/base/parallel.h"
 #include "tutti/costs/assumed.h"
 #include "tutti/costs/coverage.h"
@@ -14,7 +14,7 @@
 #include "tutti/costs/warnings.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/plan/recorded_machine.h"
 

@@ -9,7 +9,7 @@
 #include "tools/commands.h"
 #include "tools/deciders.h"
 #include "tools/inputs.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 
 namespace tutti {
 namespace {

@@ -13,7 +13,7 @@
 #include "tools/print/run_output.h"
 #include "tools/run_commands.h"
 #include "tools/run_report.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/graph/import/text.h"
 #include "tutti/kernels/inputs.h"
 #include "tutti/runtime/local/local.h"

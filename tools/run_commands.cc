@@ -8,8 +8,8 @@
 #include <set>
 
 #include "tools/print/run_output.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/output.h"
 #include "tutti/plan/file.h"
 #include "tutti/runtime/command/command_run.h"
 #include "tutti/runtime/local/local.h"

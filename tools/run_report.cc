@@ -9,7 +9,6 @@
 #include "tools/print/run_output.h"
 #include "tools/search_options.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/base/statistics.h"
 #include "tutti/trace/stats.h"
 

@@ -10,7 +10,7 @@
 #include "tools/inputs.h"
 #include "tools/plan_source.h"
 #include "tools/print/run_output.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/stats.h"

@@ -11,9 +11,9 @@
 #include "tools/inputs.h"
 #include "tools/search_options.h"
 #include "tools/table.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/machine/change.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/search/planners.h"
 
 namespace tutti {

@@ -3,7 +3,7 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "test/fuzz/world.h"
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/costs/file.h"
 
 namespace tutti::fuzz {

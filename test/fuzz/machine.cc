@@ -2,7 +2,7 @@
 
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/machine/file.h"
 
 namespace tutti::fuzz {

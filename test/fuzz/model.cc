@@ -3,7 +3,7 @@
 #include "studies/doppler/rivals/placeto_net.h"
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/policy/doppler/residual_net.h"
 
 namespace tutti::fuzz {

@@ -3,7 +3,7 @@
 #include "test/fuzz/harness.h"
 #include "test/fuzz/promises.h"
 #include "test/fuzz/world.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "tutti/base/document.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/output.h"
 #include "tutti/graph/file.h"
 
 namespace tutti::fuzz {

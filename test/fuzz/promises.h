@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 #include "tutti/graph/graph.h"
 
 namespace tutti::fuzz {

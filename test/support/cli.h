@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 
 namespace tutti {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/graph/file.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"

@@ -4,8 +4,6 @@
 
 #include "tools/command_line.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
 #include "tutti/graph/file.h"
 
 namespace tutti {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tools/table.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/statistics.h"
 
 namespace tutti {

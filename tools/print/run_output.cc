@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/table.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/trace/file.h"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/result.h"
 #include "tutti/plan/problem.h"
 #include "tutti/trace/stats.h"

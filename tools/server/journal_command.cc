@@ -6,7 +6,7 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/serve/repair.h"
 
 namespace tutti {

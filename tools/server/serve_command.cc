@@ -155,7 +155,7 @@ Result<bool> is_for_many_jobs(const std::string& name) {
   if (!policy) return invalid_input(unknown_word("policy", name, known));
   return invalid_input(fmt::format(
       "policy '{}' plans ahead and cannot be asked during a run; those that can are: {}", name,
-      in_a_row(known)));
+      comma_list(known)));
 }
 
 // Several real jobs at once.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/base/time.h"
 #include "tutti/serve/http/tokens.h"
 

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/base/result.h"
 #include "tutti/serve/http/client.h"
 

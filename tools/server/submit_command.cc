@@ -10,8 +10,8 @@
 #include "tools/import_flags.h"
 #include "tools/inputs.h"
 #include "tools/server/server_options.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/output.h"
 #include "tutti/graph/file.h"
 #include "tutti/serve/journal/job.h"
 

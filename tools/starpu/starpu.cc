@@ -7,7 +7,7 @@
 #include "tools/command_line.h"
 #include "tools/starpu/commands.h"
 #include "tools/starpu/shared.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/machine/file.h"
 #include "tutti/runtime/starpu/discover.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tools/inputs.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/base/stop.h"
-#include "tutti/base/tensor_file.h"
 
 namespace tutti {
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,8 +38,9 @@ class Fingerprint {
   uint64_t state_ = 0x747574746931ULL;
 };
 
-// Sixteen hexadecimal digits, as files spell it.
+// Sixteen hexadecimal digits, as files spell it; and the number of such a text, or none.
 std::string fingerprint_text(uint64_t fingerprint);
+std::optional<uint64_t> parse_fingerprint(std::string_view text);
 
 }  // namespace tutti
 

@@ -1,5 +1,5 @@
-// Whether OpenBLAS may be loaded here. Where it gets no memory it waits for some for ever, while it
-// is loaded or in the middle of a product, so that this has to be asked before.
+// Whether OpenBLAS can be loaded. If it gets no memory it waits for some for ever, while it is
+// loaded or during a product, so this must be checked before.
 
 #ifndef TUTTI_BASE_OPENBLAS_H_
 #define TUTTI_BASE_OPENBLAS_H_

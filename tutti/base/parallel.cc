@@ -25,10 +25,10 @@ void parallel_for(int count, int threads, const std::function<void(int index, in
   const auto take_turns = [&](int thread) {
     for (int index = next++; index < count; index = next++) body(index, thread);
   };
-  std::vector<std::thread> crew;
-  for (int thread = 1; thread < threads; ++thread) crew.emplace_back(take_turns, thread);
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread) others.emplace_back(take_turns, thread);
   take_turns(0);
-  for (std::thread& member : crew) member.join();
+  for (std::thread& other : others) other.join();
 }
 
 }  // namespace tutti

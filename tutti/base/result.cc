@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
-#include "tutti/base/document.h"
-
 namespace tutti {
 namespace {
 
@@ -21,6 +17,27 @@ size_t showable(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const auto byte = static_cast<unsigned char>(text[i++]);
+    if (byte < 0x80) continue;
+    const int more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+    if (byte < 0xc2 || byte > 0xf4 || i + static_cast<size_t>(more) > text.size()) return false;
+    uint32_t point = byte & (0x3f >> more);
+    for (int k = 0; k < more; ++k) {
+      const auto next = static_cast<unsigned char>(text[i++]);
+      if ((next & 0xc0) != 0x80) return false;
+      point = point << 6 | (next & 0x3f);
+    }
+    constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
+    if (point < kSmallest[more] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 std::string one_line(std::string text) {
   if (text.size() > kLongest) text.replace(kLongest / 2, text.size() - kLongest, " ... ");

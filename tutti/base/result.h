@@ -1,14 +1,15 @@
 // A Result holds a value or an Error. Its members are named as in std::expected, which gcc 12 only
 // has under C++23.
 //
-// An Error is about the world (a wrong file, an infeasible problem) and carries one sentence for
-// the person who can mend it. Errors of ours stop the program: see check.h.
+// An Error is about the world (a wrong file, an infeasible problem) and carries one sentence that
+// says what to change. Errors of ours stop the program: see check.h.
 
 #ifndef TUTTI_BASE_RESULT_H_
 #define TUTTI_BASE_RESULT_H_
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -31,6 +32,9 @@ struct Error {
 // those may be hostile. Control characters and bytes that are not UTF-8 become \xNN, and the middle
 // of a very long text is left out.
 std::string one_line(std::string text);
+
+// True if every byte belongs to well-formed UTF-8.
+bool is_utf8(std::string_view text);
 
 inline Error invalid_input(std::string message) {
   return {Error::Kind::invalid_input, one_line(std::move(message))};

@@ -1,7 +1,7 @@
-// A Stop says when work has to end: at a point in time, or as soon as somebody raises a flag (a
-// budget that is spent, Ctrl-C). It is how time is handed down: whoever has a budget gives each
-// part of the work a Stop, and every loop that can take long asks it now() once in a while and
-// returns what it has. A Stop measures nothing and interrupts nobody.
+// A Stop says when work has to end: at a point in time, or as soon as a flag is raised (a spent
+// budget, Ctrl-C). Budgets are handed down with it: each part of the work gets a Stop, and every
+// loop that can take long calls now() once in a while and returns what it has. A Stop measures
+// nothing and interrupts nothing.
 //
 // A plain value; any number of threads may ask.
 
@@ -32,7 +32,7 @@ class Stop {
   // The flag alone, at whatever time.
   Stop without_time() const { return Stop(flag_); }
 
-  // True from the moment on that the work has to end.
+  // True as soon as the work has to end.
   bool now() const { return raised() || (timed() && Clock::now() >= time_); }
   bool raised() const { return flag_ != nullptr && flag_->load(std::memory_order_relaxed); }
   // True if the work has to end within that time, as far as is known now.

@@ -54,7 +54,7 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return *best;
 }
 
-std::optional<std::string> meant(std::string_view word, std::span<const std::string> words) {
+std::optional<std::string> closest_word(std::string_view word, std::span<const std::string> words) {
   if (word.empty()) return std::nullopt;
   std::vector<std::string> plain;
   plain.reserve(words.size());
@@ -76,7 +76,7 @@ std::optional<std::string> meant(std::string_view word, std::span<const std::str
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> words) {
-  const std::optional<std::string> found = meant(word, words);
+  const std::optional<std::string> found = closest_word(word, words);
   return found ? "; did you mean '" + *found + "'?" : "";
 }
 
@@ -84,10 +84,10 @@ std::string unknown_word(std::string_view what, std::string_view word,
                          std::span<const std::string> words) {
   const std::string meant_text = did_you_mean(word, words);
   return "there is no " + std::string(what) + " '" + std::string(word) + "'" +
-         (meant_text.empty() ? ";" : meant_text) + " known are: " + in_a_row(words);
+         (meant_text.empty() ? ";" : meant_text) + " known are: " + comma_list(words);
 }
 
-std::string in_a_row(std::span<const std::string> words) {
+std::string comma_list(std::span<const std::string> words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;

@@ -1,4 +1,4 @@
-// "Did you mean": the known word that is nearest to one that was mistyped.
+// "Did you mean": the known word closest to a mistyped one.
 
 #ifndef TUTTI_BASE_SUGGEST_H_
 #define TUTTI_BASE_SUGGEST_H_
@@ -19,10 +19,10 @@ int edits_between(std::string_view a, std::string_view b);
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> words,
                                    int most_edits);
 
-// For what a person types: a third of its letters may be wrong, at least one and at most three;
-// a word of which it is the beginning ("lu" of "lu-solve") or the end ("lu" of "denselu") counts
-// if no other is near. Letters' case does not count.
-std::optional<std::string> meant(std::string_view word, std::span<const std::string> words);
+// The same for typed input: a third of its letters may be wrong, at least one and at most three. If
+// none is that close, a word that begins ("lu" in "lu-solve") or ends ("lu" in "denselu") with it.
+// Case is ignored.
+std::optional<std::string> closest_word(std::string_view word, std::span<const std::string> words);
 
 // "; did you mean 'heft'?", or nothing if no word is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> words);
@@ -32,7 +32,7 @@ std::string unknown_word(std::string_view what, std::string_view word,
                          std::span<const std::string> words);
 
 // "a, b, c"
-std::string in_a_row(std::span<const std::string> words);
+std::string comma_list(std::span<const std::string> words);
 
 }  // namespace tutti
 

@@ -30,18 +30,18 @@ TEST(Suggest, TheNearestIsTheFirstOfThoseWithFewestEdits) {
 }
 
 TEST(Suggest, WhatAPersonMeantAllowsMoreEditsInLongerWords) {
-  EXPECT_EQ(meant("Heft", kWords), "heft");
-  EXPECT_EQ(meant("hetf", kWords), "heft");
-  EXPECT_EQ(meant("critcal-path", kWords), "critical_path");
-  EXPECT_EQ(meant("abcd", kWords), std::nullopt);
-  EXPECT_EQ(meant("", kWords), std::nullopt);
+  EXPECT_EQ(closest_word("Heft", kWords), "heft");
+  EXPECT_EQ(closest_word("hetf", kWords), "heft");
+  EXPECT_EQ(closest_word("critcal-path", kWords), "critical_path");
+  EXPECT_EQ(closest_word("abcd", kWords), std::nullopt);
+  EXPECT_EQ(closest_word("", kWords), std::nullopt);
 }
 
 TEST(Suggest, ABeginningOrAnEndIsEnough) {
-  EXPECT_EQ(meant("critical", kWords), "critical_path");
-  EXPECT_EQ(meant("lu", kWords), "lu-solve");
-  EXPECT_EQ(meant("selu", kWords), "denselu");
-  EXPECT_EQ(meant("h", kWords), std::nullopt);
+  EXPECT_EQ(closest_word("critical", kWords), "critical_path");
+  EXPECT_EQ(closest_word("lu", kWords), "lu-solve");
+  EXPECT_EQ(closest_word("selu", kWords), "denselu");
+  EXPECT_EQ(closest_word("h", kWords), std::nullopt);
 }
 
 TEST(Suggest, SaysNothingWhereNothingIsNear) {
@@ -51,7 +51,7 @@ TEST(Suggest, SaysNothingWhereNothingIsNear) {
             "there is no policy 'hef'; did you mean 'heft'? known are: heft, cpop");
   EXPECT_EQ(unknown_word("policy", "zzz", {kWords.data(), 2}),
             "there is no policy 'zzz'; known are: heft, cpop");
-  EXPECT_EQ(in_a_row(kWords), "heft, cpop, critical_path, denselu, lu-solve");
+  EXPECT_EQ(comma_list(kWords), "heft, cpop, critical_path, denselu, lu-solve");
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/base/result.h"
-#include "tutti/base/tensor_file.h"
 #include "tutti/belief/network.h"
 
 namespace tutti {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tutti/base/random.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/policy/registry.h"
 
 namespace tutti {

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
-#include "tutti/base/document.h"
-#include "tutti/base/fields.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/fields.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 
 namespace tutti {
 namespace {
@@ -20,13 +18,9 @@ constexpr const char* kLatency = "latency";  // as a kind that is nowhere
 constexpr double kMostStatedLog = 39;  // e^39 ns are nearly the longest time that a file may state
 
 uint64_t fingerprint_in(const std::string& text, Fields& fields) {
-  uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, 16);
-  if (error != std::errc{} || rest != end || text.size() != 16) {
-    fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
-  }
-  return number;
+  const std::optional<uint64_t> number = parse_fingerprint(text);
+  if (!number) fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
+  return number.value_or(0);
 }
 
 void write_cell(JsonWriter& json, const CellKey& key, const Posterior& posterior) {
@@ -86,7 +80,7 @@ void read_cell(const Document& item, Fields& above, const std::string& file,
   if (fields.good() && !cells.emplace(key, Posterior::from(std::move(state))).second) {
     fields.fail("the cell stands twice");
   }
-  if (auto done = fields.done(); !done) above.fail_with(done.error());
+  fields.done_within(above);
 }
 
 Drift read_drift(const Document& item, Fields& above, const std::string& file) {
@@ -98,7 +92,7 @@ Drift read_drift(const Document& item, Fields& above, const std::string& file) {
   drift.cells = static_cast<int>(fields.integer("cells", {.least = 1, .most = 1 << 20}));
   drift.run = fields.integer("run", {});
   drift.when = fields.text("when", "");
-  if (auto done = fields.done(); !done) above.fail_with(done.error());
+  fields.done_within(above);
   return drift;
 }
 
@@ -122,7 +116,7 @@ Scales read_scales(Fields& above, const std::string& file) {
       fresh = scales.devices.emplace(where, scale).second;
     }
     if (!fresh) fields.fail("the scale stands twice");
-    if (auto done = fields.done(); !done) above.fail_with(done.error());
+    fields.done_within(above);
   }
   for (const Document& item : above.items("stretches")) {
     Fields fields(item, file, "a stretch");
@@ -134,7 +128,7 @@ Scales read_scales(Fields& above, const std::string& file) {
         .extra_ns = fields.number("extra_ns", {.least = -kMostExtraNs, .most = kMostExtraNs})};
     const bool fresh = scales.kinds.emplace(std::pair(kind, where), stretch).second;
     if (!fresh) fields.fail("the stretch stands twice");
-    if (auto done = fields.done(); !done) above.fail_with(done.error());
+    fields.done_within(above);
   }
   return scales;
 }

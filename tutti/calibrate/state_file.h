@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/calibrate/knowledge.h"
 
 namespace tutti {

@@ -8,8 +8,8 @@
 #include <map>
 #include <numeric>
 
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/base/statistics.h"
 #include "tutti/calibrate/measure/turns.h"
 #include "tutti/calibrate/observe.h"

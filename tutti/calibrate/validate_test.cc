@@ -9,7 +9,7 @@
 #include "tutti/calibrate/plans.h"
 #include "tutti/calibrate/rank.h"
 #include "tutti/calibrate/testing.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 
 namespace tutti {
 namespace {

@@ -1,6 +1,6 @@
-// What a command takes if nothing says so. Every op of a graph of commands is a program, and a
-// program takes time: without any, a plan would see work that costs nothing and put it all in one
-// place. So commands without a time are assumed to be equal.
+// Run times of commands for which none is known. Every op of a graph of commands is a program that
+// takes time: with a time of 0 a planner would put them all in one place. So commands without a
+// time are assumed to be equal.
 
 #ifndef TUTTI_COSTS_ASSUMED_H_
 #define TUTTI_COSTS_ASSUMED_H_

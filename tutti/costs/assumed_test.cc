@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/graph/file.h"
 
 namespace tutti {

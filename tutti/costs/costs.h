@@ -78,7 +78,7 @@ struct CostSpec {
     std::vector<uint64_t> graphs{};    // fingerprints of those that were run to measure
     std::vector<std::string> drift{};  // what changed while it was measured, a sentence each
   };
-  // How well the simulator foretold real runs with these costs, on graphs that they were not
+  // How well the simulator predicted real runs with these costs, on graphs that they were not
   // measured on. Of several graphs: means.
   struct Validation {
     int graphs = 0;

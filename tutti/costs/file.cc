@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
-#include "tutti/base/document.h"
-#include "tutti/base/fields.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/fields.h"
+#include "tutti/base/fingerprint.h"
 
 namespace tutti {
 namespace {
@@ -27,7 +27,7 @@ NoiseSpec read_noise(Fields& above, const std::string& file, const char* key) {
     fields.fail(std::string(key) + " has a spread but no model; choose log_normal or student_t");
   }
   noise.freedom = fields.number("freedom", {.fallback = 3.0, .least = 3, .most = 1e6});
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  fields.done_within(above);
   return noise;
 }
 
@@ -57,9 +57,7 @@ MeasuredPoint read_point(const Document& item, const std::string& variant, Field
   return point;
 }
 
-CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::string& file) {
-  CostSpec::RunTime row;
-  Fields fields(item, file, "run_time");
+void read_run_time(Fields& fields, CostSpec::RunTime& row) {
   row.line = fields.line();
   row.kind = fields.text("kind");
   row.device_kind = fields.text("device_kind", "");
@@ -91,25 +89,17 @@ CostSpec::RunTime read_run_time(const Document& item, Fields& above, const std::
     }
     row.time_ns_by_size.emplace_back(*size, *time);
   }
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
-  return row;
 }
 
-CostSpec::OpTime read_op_time(const Document& item, Fields& above, const std::string& file) {
-  CostSpec::OpTime row;
-  Fields fields(item, file, "op_time");
+void read_op_time(Fields& fields, CostSpec::OpTime& row) {
   row.line = fields.line();
   row.op = fields.text("op");
   row.device_kind = fields.text("device_kind", "");
   row.time_ns = fields.number("time_ns", {.most = kLongest});
   row.spread = fields.number("spread", {.fallback = 0.0, .most = 10});
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
-  return row;
 }
 
-CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const std::string& file) {
-  CostSpec::Efficiency row;
-  Fields fields(item, file, "efficiency");
+void read_efficiency(Fields& fields, CostSpec::Efficiency& row) {
   row.line = fields.line();
   row.kind = fields.text("kind");
   row.device_kind = fields.text("device_kind", "");
@@ -117,13 +107,9 @@ CostSpec::Efficiency read_efficiency(const Document& item, Fields& above, const 
   if (const Document* overhead = fields.entry("launch_overhead_ns")) {
     row.launch_overhead_ns = fields.as_number(*overhead, "launch_overhead_ns", {.most = kLongest});
   }
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
-  return row;
 }
 
-CostSpec::Demand read_demand(const Document& item, Fields& above, const std::string& file) {
-  CostSpec::Demand row;
-  Fields fields(item, file, "demand");
+void read_demand(Fields& fields, CostSpec::Demand& row) {
   constexpr double kMostBytes = 1e18;
   row.kind = fields.text("kind");
   row.device_kind = fields.text("device_kind", "");
@@ -136,18 +122,12 @@ CostSpec::Demand read_demand(const Document& item, Fields& above, const std::str
   row.host_write_bytes_per_s =
       fields.number("host_write_bytes_per_s", {.fallback = 0.0, .most = kMostBytes});
   row.proxy = fields.number("proxy", {.fallback = 0.0, .most = 1});
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
-  return row;
 }
 
 uint64_t read_fingerprint(const std::string& text, Fields& fields) {
-  uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number, 16);
-  if (error != std::errc{} || rest != end || text.size() != 16) {
-    fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
-  }
-  return number;
+  const std::optional<uint64_t> number = parse_fingerprint(text);
+  if (!number) fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
+  return number.value_or(0);
 }
 
 std::optional<CostSpec::Calibration> read_calibration(Fields& above, const std::string& file) {
@@ -162,7 +142,7 @@ std::optional<CostSpec::Calibration> read_calibration(Fields& above, const std::
     calibration.graphs.push_back(read_fingerprint(text, fields));
   }
   calibration.drift = fields.texts("drift");
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  fields.done_within(above);
   return calibration;
 }
 
@@ -179,8 +159,18 @@ std::optional<CostSpec::Validation> read_validation(Fields& above, const std::st
           fields.number("rank_correlation_better_half", {.least = -1, .most = 1}),
       .mean_error = fields.number("mean_error", {}),
       .top1_regret = fields.number("top1_regret", {})};
-  if (Result<void> done = fields.done(); !done) above.fail_with(done.error());
+  fields.done_within(above);
   return validation;
+}
+
+template <class Row, class Read>
+void read_rows(Fields& above, const std::string& file, const char* key, std::vector<Row>& rows,
+               const Read& read) {
+  for (const Document& item : above.items(key)) {
+    Fields fields(item, file, key);
+    read(fields, rows.emplace_back());
+    fields.done_within(above);
+  }
 }
 
 void check_point_counts(const CostSpec& spec, Fields& fields) {
@@ -204,28 +194,17 @@ Result<CostSpec> read_costs(Source& source) {
   Fields fields(*document, file, "a costs file");
   fields.schema_version(1);
   spec.ignore_given_times = fields.boolean("ignore_given_times", false);
-  for (const Document& item : fields.items("op_time")) {
-    spec.op_times.push_back(read_op_time(item, fields, file));
-  }
-  for (const Document& item : fields.items("run_time")) {
-    spec.run_times.push_back(read_run_time(item, fields, file));
-  }
-  for (const Document& item : fields.items("efficiency")) {
-    spec.efficiencies.push_back(read_efficiency(item, fields, file));
-  }
-  for (const Document& item : fields.items("demand")) {
-    spec.demands.push_back(read_demand(item, fields, file));
-  }
+  read_rows(fields, file, "op_time", spec.op_times, read_op_time);
+  read_rows(fields, file, "run_time", spec.run_times, read_run_time);
+  read_rows(fields, file, "efficiency", spec.efficiencies, read_efficiency);
+  read_rows(fields, file, "demand", spec.demands, read_demand);
   spec.run_time_noise = read_noise(fields, file, "run_time_noise");
   spec.transfer_noise = read_noise(fields, file, "transfer_noise");
-  for (const Document& item : fields.items("kind_noise")) {
-    Fields entry(item, file, "kind_noise");
-    CostSpec::KindNoise row;
-    row.kind = entry.text("kind");
-    row.noise = read_noise(entry, file, "noise");
-    if (Result<void> done = entry.done(); !done) fields.fail_with(done.error());
-    spec.kind_noise.push_back(row);
-  }
+  read_rows(fields, file, "kind_noise", spec.kind_noise,
+            [&](Fields& entry, CostSpec::KindNoise& row) {
+              row.kind = entry.text("kind");
+              row.noise = read_noise(entry, file, "noise");
+            });
   spec.calibration = read_calibration(fields, file);
   spec.validation = read_validation(fields, file);
   check_point_counts(spec, fields);

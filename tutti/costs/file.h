@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/costs/costs.h"
 
 namespace tutti {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/graph/import/text.h"
 #include "tutti/graph/names.h"
 
@@ -286,14 +286,14 @@ ProfileMatch match_profile(const Profile& profile, const Graph& graph) {
   ProfileMatch match;
   const NameIndex names(graph);
   std::vector<bool> has_time(static_cast<size_t>(graph.size()), false);
-  std::set<std::string> strangers;
+  std::set<std::string> unmatched;
   for (const CostSpec::OpTime& row : profile.ops) {
     const std::optional<OpId> op = names.find(row.op);
     if (op) {
       has_time[static_cast<size_t>(op->index)] = true;
       match.op_times.push_back(row);
-    } else if (strangers.insert(row.op).second) {
-      match.strangers.push_back(row.op);
+    } else if (unmatched.insert(row.op).second) {
+      match.unmatched.push_back(row.op);
     }
   }
   for (const OpId op : graph.ops()) {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/costs/costs.h"
 
 namespace tutti {
@@ -32,7 +32,7 @@ Result<Profile> read_profile(Source& source, const std::string& device_kind);
 struct ProfileMatch {
   std::vector<CostSpec::OpTime> op_times;  // those of ops of the graph
   int32_t ops = 0;                         // how many ops of the graph have a time now
-  std::vector<std::string> strangers;      // names in the profile that no op has, each once
+  std::vector<std::string> unmatched;      // names in the profile that no op has, each once
   std::vector<OpId> without;               // ops that the profile does not name
 };
 

@@ -92,7 +92,7 @@ TEST(Profile, SaysWhatItCouldNotMatch) {
       match_profile(read("name,time_us\nconv1,5\nstrange,6\nrelu,7\nstrange,8\n").value(), graph);
   EXPECT_EQ(match.ops, 2);
   EXPECT_EQ(match.op_times.size(), 2u);
-  EXPECT_EQ(match.strangers, (std::vector<std::string>{"strange"}));
+  EXPECT_EQ(match.unmatched, (std::vector<std::string>{"strange"}));
   EXPECT_EQ(match.without, (std::vector<OpId>{OpId{2}}));
 }
 

@@ -27,7 +27,7 @@ class KindCosts {
     Duration run_time;
     std::optional<double> spread{};  // of measured points
     // False: the overhead alone, or bytes alone in a graph that states no flops of any op. That is
-    // no estimate beside a time that is known from elsewhere.
+    // no estimate if a time is known from elsewhere.
     bool knows_work = true;
   };
   // kNever where neither table nor rates say anything. For one thread: what points say of a work is

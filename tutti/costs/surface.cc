@@ -13,7 +13,7 @@ namespace {
 constexpr double kLength = 4;             // over which what the law misses stays about the same
 constexpr double kLeastAmplitude = 0.15;  // of what the law misses, in the logarithm of time
 constexpr double kMostAmplitude = 2;
-constexpr double kSlope = 0.03;        // per octave, however far: what nobody has measured
+constexpr double kSlope = 0.03;        // per octave, at any distance: what was not measured
 constexpr double kOwn = 0.12;          // what one shape has for itself: tiles that fit, alignment
 constexpr double kOtherVariant = 0.5;  // share of what is missed that variants have in common
 

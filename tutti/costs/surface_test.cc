@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "test/support/world.h"
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/costs/costs.h"
 #include "tutti/costs/file.h"
 

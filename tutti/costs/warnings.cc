@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/costs/coverage.h"
 #include "tutti/graph/names.h"
 #include "tutti/machine/file.h"

@@ -18,8 +18,8 @@
 
 #include <string_view>
 
-#include "tutti/base/output.h"
-#include "tutti/base/source.h"
+#include "tutti/base/file/output.h"
+#include "tutti/base/file/source.h"
 #include "tutti/graph/graph.h"
 
 namespace tutti {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/graph/graph.h"
 
 namespace tutti {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/graph/file.h"
 
 namespace tutti {

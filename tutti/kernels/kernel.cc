@@ -17,37 +17,26 @@ constexpr auto kParts = Kernel::Split::parts;
 constexpr auto kNone = Kernel::Split::none;
 
 #ifdef TUTTI_HAVE_CUDA
-#define TUTTI_CUDA_CODE(name) cuda::name
+#define TUTTI_KERNEL(kind, split) \
+  { #kind, reference::kind, cpu::kind, split, cuda::kind }
 #else
-#define TUTTI_CUDA_CODE(name) nullptr
+#define TUTTI_KERNEL(kind, split) \
+  { #kind, reference::kind, cpu::kind, split, nullptr }
 #endif
 
 constexpr auto kKernels = std::to_array<Kernel>({
-    {"add", reference::add, cpu::add, kParts, TUTTI_CUDA_CODE(add)},
-    {"assemble", reference::assemble, cpu::assemble, kParts, TUTTI_CUDA_CODE(assemble)},
-    {"embedding", reference::embedding, cpu::embedding, kParts, TUTTI_CUDA_CODE(embedding)},
-    {"gemm", reference::gemm, cpu::gemm, kParts, TUTTI_CUDA_CODE(gemm)},
-    {"last_token", reference::last_token, cpu::last_token, kParts, TUTTI_CUDA_CODE(last_token)},
-    {"matmul", reference::matmul, cpu::matmul, kParts, TUTTI_CUDA_CODE(matmul)},
-    {"max", reference::max, cpu::max, kParts, TUTTI_CUDA_CODE(max)},
-    {"multiply", reference::multiply, cpu::multiply, kParts, TUTTI_CUDA_CODE(multiply)},
-    {"potrf", reference::potrf, cpu::potrf, kNone, TUTTI_CUDA_CODE(potrf)},
-    {"reduce_max", reference::reduce_max, cpu::reduce_max, kParts, TUTTI_CUDA_CODE(reduce_max)},
-    {"reduce_sum", reference::reduce_sum, cpu::reduce_sum, kParts, TUTTI_CUDA_CODE(reduce_sum)},
-    {"relu", reference::relu, cpu::relu, kParts, TUTTI_CUDA_CODE(relu)},
-    {"relu_gradient", reference::relu_gradient, cpu::relu_gradient, kParts,
-     TUTTI_CUDA_CODE(relu_gradient)},
-    {"rms_norm", reference::rms_norm, cpu::rms_norm, kParts, TUTTI_CUDA_CODE(rms_norm)},
-    {"rope", reference::rope, cpu::rope, kParts, TUTTI_CUDA_CODE(rope)},
-    {"scale", reference::scale, cpu::scale, kParts, TUTTI_CUDA_CODE(scale)},
-    {"silu", reference::silu, cpu::silu, kParts, TUTTI_CUDA_CODE(silu)},
-    {"slice", reference::slice, cpu::slice, kParts, TUTTI_CUDA_CODE(slice)},
-    {"softmax", reference::softmax, cpu::softmax, kParts, TUTTI_CUDA_CODE(softmax)},
-    {"subtract", reference::subtract, cpu::subtract, kParts, TUTTI_CUDA_CODE(subtract)},
-    {"sum", reference::sum, cpu::sum, kParts, TUTTI_CUDA_CODE(sum)},
-    {"syrk", reference::syrk, cpu::syrk, kParts, TUTTI_CUDA_CODE(syrk)},
-    {"transpose", reference::transpose, cpu::transpose, kParts, TUTTI_CUDA_CODE(transpose)},
-    {"trsm", reference::trsm, cpu::trsm, kParts, TUTTI_CUDA_CODE(trsm)},
+    TUTTI_KERNEL(add, kParts),           TUTTI_KERNEL(assemble, kParts),
+    TUTTI_KERNEL(embedding, kParts),     TUTTI_KERNEL(gemm, kParts),
+    TUTTI_KERNEL(last_token, kParts),    TUTTI_KERNEL(matmul, kParts),
+    TUTTI_KERNEL(max, kParts),           TUTTI_KERNEL(multiply, kParts),
+    TUTTI_KERNEL(potrf, kNone),          TUTTI_KERNEL(reduce_max, kParts),
+    TUTTI_KERNEL(reduce_sum, kParts),    TUTTI_KERNEL(relu, kParts),
+    TUTTI_KERNEL(relu_gradient, kParts), TUTTI_KERNEL(rms_norm, kParts),
+    TUTTI_KERNEL(rope, kParts),          TUTTI_KERNEL(scale, kParts),
+    TUTTI_KERNEL(silu, kParts),          TUTTI_KERNEL(slice, kParts),
+    TUTTI_KERNEL(softmax, kParts),       TUTTI_KERNEL(subtract, kParts),
+    TUTTI_KERNEL(sum, kParts),           TUTTI_KERNEL(syrk, kParts),
+    TUTTI_KERNEL(transpose, kParts),     TUTTI_KERNEL(trsm, kParts),
 });
 
 // The row of a kind that infer_op knows.

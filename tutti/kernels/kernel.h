@@ -24,20 +24,23 @@ struct Kernel {
   std::string_view kind;
   // Fills `output`, which has the shape that infer_op gives and holds zeros. Fails where the
   // numbers themselves are wrong: an id outside its table, a matrix that is not positive definite.
-  Result<void> (*reference)(const Attributes& attributes, std::span<const Tensor* const> operands,
-                            Tensor& output);
+  using Reference = Result<void>(const Attributes& attributes,
+                                 std::span<const Tensor* const> operands, Tensor& output);
+  Reference* reference;
   // Writes the part's share of `output`, which may hold anything and overlaps no operand. All is
   // f32; ids may be i32. Requires that run_cpu would find nothing wrong with operands and output,
   // and fails where the reference does, in the part that sees the wrong number; of several parts
   // that fail, the first has the reference's sentence. Starts no threads and waits for none.
-  Result<void> (*cpu)(const Attributes& attributes, std::span<const ConstBlock> operands,
-                      const Block& output, Part part);
+  using CpuCode = Result<void>(const Attributes& attributes, std::span<const ConstBlock> operands,
+                               const Block& output, Part part);
+  CpuCode* cpu;
   Split split;
   // The same on a GPU, for whole ops: puts the work into the lane and returns, if need be before it
   // has ended. Addresses are of the GPU's memory. All is f32 or all is bf16; ids may be i32. Null
   // in a program built without CUDA.
-  Result<void> (*cuda)(const Attributes& attributes, std::span<const ConstBlock> operands,
-                       const Block& output, CudaLane& lane);
+  using CudaCode = Result<void>(const Attributes& attributes, std::span<const ConstBlock> operands,
+                                const Block& output, CudaLane& lane);
+  CudaCode* cuda;
 };
 
 // By kind.
@@ -49,7 +52,8 @@ Result<Tensor> run_reference(std::string_view kind, const Attributes& attributes
                              std::span<const Tensor* const> operands);
 
 // Checks the operands in the same way, their dtypes, and the output's shape, and runs one part of
-// the CPU's code. The checks read shapes alone: who runs an op again may call Kernel::cpu.
+// the CPU's code. The checks read shapes alone: a caller that runs an op again may call
+// Kernel::cpu.
 Result<void> run_cpu(std::string_view kind, const Attributes& attributes,
                      std::span<const ConstBlock> operands, const Block& output, Part part = {});
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tutti/base/result.h"
+#include "tutti/machine/link_graph.h"
 #include "tutti/machine/machine.h"
-#include "tutti/machine/network.h"
 
 namespace tutti {
 

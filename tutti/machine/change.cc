@@ -52,8 +52,8 @@ Result<MachineSpec> with_device(const MachineSpec& spec, const std::string& like
     link.name = unused_name(changed, like_this.name);
     changed.links.push_back(link);
   };
-  bool beside =
-      false;  // its model has links straight to other devices, so it gets one to its model
+  // The original has direct links to other devices, so the new device gets one to the original.
+  bool linked = false;
   for (const auto& link : spec.links) {
     for (const int end : {0, 1}) {
       if (link.ends[end] != original) continue;
@@ -62,8 +62,8 @@ Result<MachineSpec> with_device(const MachineSpec& spec, const std::string& like
       const bool straight =
           std::any_of(spec.devices.begin(), spec.devices.end(),
                       [&](const auto& item) { return item.device.name == other; });
-      if (straight && !beside) connect(link, original);
-      beside = beside || straight;
+      if (straight && !linked) connect(link, original);
+      linked = linked || straight;
     }
   }
   return changed;

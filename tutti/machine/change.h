@@ -1,5 +1,5 @@
-// A machine with something changed, to ask what that would bring. Routes that were written down are
-// kept as they are; new devices get the shortest ones.
+// Changed machines, for questions such as "what would one more GPU bring?". Routes that the file
+// states are kept as they are; new devices get the shortest ones.
 
 #ifndef TUTTI_MACHINE_CHANGE_H_
 #define TUTTI_MACHINE_CHANGE_H_

@@ -1,8 +1,8 @@
-// Facts about the host this process runs on, each from the place that knows it, and the machine
-// they add up to. discover_machine (discover.h) needs these, and telemetry to find what it reads.
+// Facts about the host this process runs on, and the machine they describe. discover_machine
+// (discover.h) uses them, and so does telemetry to find its counters.
 //
 // Everything here is the same in every run on the same host, so that a plan made for it still fits:
-// no clock of the moment and no free memory.
+// no current clock rate and no free memory.
 
 #ifndef TUTTI_MACHINE_FACTS_H_
 #define TUTTI_MACHINE_FACTS_H_
@@ -44,7 +44,7 @@ int64_t cgroup_memory_limit(const std::string& root);
 double nominal_hertz(const std::string& root);
 
 // What a PCI device's link carries each way: eight tenths of its nominal rate, which is what long
-// copies reach, or 12 GB/s where sysfs does not tell. `id` is like "0000:3b:00.0".
+// copies reach, or 12 GB/s if sysfs does not say. `id` is like "0000:3b:00.0".
 double pci_bytes_per_s(const std::string& root, const std::string& id);
 
 // The GPUs that the CUDA driver shows us, in its order: it honours CUDA_VISIBLE_DEVICES. None where

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/base/document.h"
-#include "tutti/base/fields.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/machine/spec.h"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/machine/machine.h"
 
 namespace tutti {
@@ -14,7 +14,7 @@ namespace tutti {
 Result<Machine> read_machine(Source& source);
 
 // Those that state no flops_per_s, for any dtype. Ops whose times are not known from elsewhere
-// cannot run there, so whoever reads a file for a person says so.
+// cannot run there: commands that read a machine warn of it.
 std::vector<DeviceId> devices_without_rates(const Machine& machine);
 
 // The machine as a TOML or JSON text that read_machine takes back.

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/machine/testing.h"
 
 namespace tutti {

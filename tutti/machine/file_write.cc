@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/spec.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/base/suggest.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/file.h"
@@ -101,7 +101,7 @@ MachineSpec p100_4() {
   return spec;
 }
 
-// The hybrid cube mesh of a DGX-1 with V100: who has NVLink to whom, and how many bricks, as
+// The hybrid cube mesh of a DGX-1 with V100: which GPUs have NVLink, and how many bricks, as
 // `nvidia-smi topo -m` shows it there. A brick carries 25 GB/s each way.
 struct NvLink {
   int first;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/testing.h"
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/source.h"
 
 namespace tutti {
 namespace {

@@ -26,8 +26,8 @@ inline constexpr int kMostUnits = 65536;
 inline constexpr int kMostCapacity = 1 << 20;
 inline constexpr int64_t kLongestLatencyNs = 3'600'000'000'000;  // one hour
 
-// Fills in the host that nobody declared and the hosts that devices left open, and sorts rates by
-// dtype. Fails on names that stand twice and on values out of range; whether the ends of links
+// Adds a host if none is declared, gives devices without a host the first one, and sorts rates by
+// dtype. Fails on duplicate names and on values out of range; whether the ends of links
 // exist is for Machine::build to see.
 Result<void> complete_spec(MachineSpec& spec);
 

@@ -18,7 +18,7 @@
 
 #include "tutti/costs/costs.h"
 #include "tutti/graph/graph.h"
-#include "tutti/machine/shared.h"
+#include "tutti/machine/shared_resources.h"
 #include "tutti/plan/problem.h"
 
 namespace tutti {
@@ -68,7 +68,7 @@ class Cluster {
 
   const std::vector<std::string>& kinds() const { return kinds_; }
 
-  // Slots of all devices, numbered through: those of a device stand together.
+  // Slots are numbered across all devices; those of one device are consecutive.
   int32_t slot_count() const { return static_cast<int32_t>(device_of_slot_.size()); }
   int32_t first_slot(DeviceId device) const { return first_slot_[device.index]; }
   DeviceId device_of_slot(int32_t slot) const { return device_of_slot_[slot]; }
@@ -79,12 +79,11 @@ class Cluster {
   }
   bool has_contexts() const { return has_contexts_; }  // some device is reconfigurable
 
-  // What an op of that kind draws at full speed in that slot (numbered through).
+  // What an op of that kind draws at full speed in that slot (numbered across devices).
   std::span<const Draw> draws(OpKindId kind, int32_t slot) const {
     return draws_[static_cast<size_t>(kind.index) * device_of_slot_.size() + slot];
   }
-  // The same in the words of a belief: by resource that a belief is about. For a CPU the mean over
-  // its cores.
+  // The same by resource that a belief is about; for a CPU the mean over its cores.
   void add_launched(OpKindId kind, int32_t slot, std::vector<Launched>& launched) const;
 
  private:

@@ -1,5 +1,5 @@
-// A ClusterLedger keeps a ClusterState up to date while jobs come, ops are launched and end: who
-// acts, in simulation or for real, tells it what happened and lets dispatchers see state(). It
+// A ClusterLedger keeps a ClusterState up to date while jobs arrive and ops are launched and end.
+// The runtime, simulated or real, reports each event to it and shows state() to dispatchers. It
 // knows nothing of how long things take.
 //
 // For one thread.
@@ -25,13 +25,13 @@ class ClusterLedger {
 
   // Time passes. Never backwards.
   void set_time(Duration now) { state_.now = now; }
-  // A new epoch begins: what was launched and what ended before is no news any more.
+  // A new epoch begins: forgets what was launched and what ended in the last one.
   void begin_epoch();
   std::vector<CounterReading>& readings() { return state_.readings; }
 
   // Jobs are numbered as they are admitted. One without ops has ended at once (left == 0).
   JobStatus& admit(std::shared_ptr<const Job> job);
-  // Both require check_action. They give the slot (numbered through) that was taken.
+  // Both require check_action. They return the slot (numbered across devices) that was taken.
   int32_t launch(const Action& action);
   int32_t configure(const Action& action);
   // The op in that slot has its operands and runs.

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 
 namespace tutti {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 
 namespace tutti {
 

@@ -1,7 +1,7 @@
 // The cluster on which dispatchers are compared: two sockets with a CPU, a GPU and an FPGA each,
-// and costs and demands of the twelve kinds of ops of tutti/graph/make/job.h. All figures are ours,
-// of the order that such hardware has; nothing is measured. What matters is that they differ in
-// what they are bound by:
+// and costs and demands of the twelve kinds of ops of tutti/graph/make/job.h. All figures are
+// estimates of the right order for such hardware; none is measured. What matters is that they
+// differ in what they are bound by:
 //
 //   compute     extend, realign, pair_hmm, fft    a core, an accelerator
 //   bandwidth   sort, dedup, correlate, merge     the memory of a socket, its cache

@@ -1,9 +1,11 @@
 // The seam between deciding and acting while jobs arrive. A Dispatcher looks at a ClusterState and
 // answers with one Action: run this op there now, configure that context for a kind, or nothing. It
-// is asked again until it answers "nothing now", and next when something has ended or come.
+// is asked again until it answers "nothing now", and next when an op has ended or a job has
+// arrived.
 //
-// Dispatchers know nothing of who acts: a simulated cluster (tutti/runtime/cluster) or a daemon.
-// Both sides obey the rules that check_action states; who acts keeps the state by a ClusterLedger.
+// Dispatchers do not know which runtime acts: a simulated cluster (tutti/runtime/cluster) or a
+// daemon. Both sides obey the rules of check_action; the runtime keeps the state by a
+// ClusterLedger.
 
 #ifndef TUTTI_PLAN_DISPATCH_H_
 #define TUTTI_PLAN_DISPATCH_H_
@@ -99,14 +101,14 @@ struct ClusterState {
   int64_t epoch = 0;                             // how often the clock has moved on
   std::vector<std::unique_ptr<JobStatus>> jobs;  // by JobId; null: has ended
   std::vector<JobId> in_system;                  // by id
-  std::vector<SlotStatus> slots;                 // numbered through; Cluster::first_slot
+  std::vector<SlotStatus> slots;                 // numbered across devices; Cluster::first_slot
   int32_t busy_slots = 0;                        // busy or reconfiguring
   std::vector<int32_t> idle_slots;               // by device
   std::vector<int32_t> pending;      // by kind: ops in the system that were not launched yet
   std::vector<int32_t> ready;        // by kind: those of them that are ready
   std::vector<FinishedOp> finished;  // since the last epoch, by time
   // What counters said of the time between the last epoch and this one, and what ops that were
-  // launched in this epoch will ask for beside it.
+  // launched in this epoch will need in addition.
   std::vector<Counter> counters;
   std::vector<CounterReading> readings;
   std::vector<Launched> launched;
@@ -116,7 +118,7 @@ struct ClusterState {
     return slots[cluster->first_slot(device) + slot];
   }
   // A slot in which the device could run an op of that kind now, numbered within the device; -1 if
-  // there is none. Of several: on cores that nobody uses, then the first.
+  // there is none. Of several: one on idle cores, then the first.
   int free_slot(DeviceId device, OpKindId kind) const;
   // When the op's operands would be in the device's memory if nothing else were on the links.
   Duration fetch_time(const JobStatus& job, OpId op, DeviceId device) const;
@@ -126,8 +128,8 @@ struct ClusterState {
 // device has a free slot (for a reconfigurable device: a context configured for its kind). A
 // context may be reconfigured if it is idle, not configured for that kind already, the device can
 // run that kind, and some job in the system has an op of it that was not launched yet. Doing
-// nothing is not allowed while the whole cluster is idle and something can be done: nobody would be
-// asked again.
+// nothing is not allowed while the whole cluster is idle and something can be done: the
+// dispatcher would not be asked again.
 Result<void> check_action(const ClusterState& state, const Action& action);
 
 // All that check_action allows, in a fixed order: ops by job, op and device; then contexts by

@@ -96,8 +96,8 @@ int64_t Draft::memory_left(DeviceId device) const {
 }
 
 // A value occupies the memory it is made in until its last reader is placed, and every other memory
-// with a reader likewise; weights and values nobody reads stay. Transient memory is not kept: ops
-// of a draft follow one another.
+// with a reader likewise; weights and values without readers stay. Transient memory is not kept:
+// ops of a draft follow one another.
 void Draft::account_memory(OpId op, DeviceId device, int sign) {
   const Graph& graph = problem_.graph;
   const auto memories = memory_used_.size();

@@ -7,11 +7,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/graph/names.h"
-#include "tutti/plan/spelling.h"
 
 namespace tutti {
 namespace {
@@ -101,20 +100,20 @@ class PlanReader {
     fields.items("ops");
     Provenance& provenance = plan_.provenance;
     provenance.policy = fields.text("policy", "");
-    provenance.seed = read_seed(fields, "seed");
+    provenance.seed = fields.seed("seed");
     provenance.evaluations = fields.integer("evaluations", {.fallback = 0});
     provenance.note = fields.text("note", "");
     provenance.validation = fields.text("validation", "");
-    provenance.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
-    provenance.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
-    provenance.costs_fingerprint = read_fingerprint(fields, "costs_fingerprint");
+    provenance.graph_fingerprint = fields.fingerprint("graph_fingerprint");
+    provenance.machine_fingerprint = fields.fingerprint("machine_fingerprint");
+    provenance.costs_fingerprint = fields.fingerprint("costs_fingerprint");
     const Document* planned = fields.entry("planned_makespan_ns");
     if (planned != nullptr && planned->kind != Document::Kind::null) {
       plan_.planned_makespan =
           Duration(fields.integer("planned_makespan_ns", {.most = kNever.count()}));
     }
     if (provenance.graph_fingerprint != problem_.graph.fingerprint()) {
-      fields.fail(fmt::format("the plan was made for another graph ({}, not {}); plan anew",
+      fields.fail(fmt::format("the plan was made for another graph ({}, not {}); make a new plan",
                               fingerprint_text(provenance.graph_fingerprint),
                               fingerprint_text(problem_.graph.fingerprint())));
     }
@@ -211,7 +210,7 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   json.field("format", kFormat);
   json.field("schema_version", simulated ? kPlanVersionWithTimeline : int64_t{1});
   json.field("graph", problem.graph.name()).field("machine", problem.machine.name());
-  json.field("policy", provenance.policy).field("seed", seed_text(provenance.seed));
+  json.field("policy", provenance.policy).field("seed", std::to_string(provenance.seed));
   json.field("evaluations", provenance.evaluations);
   if (!provenance.note.empty()) json.field("note", provenance.note);
   if (!provenance.validation.empty()) json.field("validation", provenance.validation);

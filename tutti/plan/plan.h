@@ -1,5 +1,5 @@
-// A Plan is a decision about a whole graph: a device for each op, a priority that says who goes
-// first when several could, and the planner's own idea of when each op runs.
+// A Plan is a decision about a whole graph: a device for each op, a priority that orders ops that
+// could start at the same time, and the planner's estimate of when each op runs.
 //
 // A work-conserving runtime obeys placement and priority and re-times the rest, so a plan has two
 // makespans: the planned one (planned_makespan) and that of a run. docs/formats/plan.md.
@@ -29,7 +29,7 @@ struct Provenance {
   uint64_t costs_fingerprint = 0;
   std::string note{};  // what else the planner has to say, such as which of its methods it used
   std::string
-      validation{};  // how well the simulator it was judged by foretells real runs; or empty
+      validation{};  // how well the simulator that evaluated it predicts real runs; or empty
 };
 
 // Fills in the seed and the fingerprints of graph, machine and costs.

@@ -203,7 +203,7 @@ Result<const PolicyEntry*> find_online_policy(std::string_view name) {
     return invalid_input(
         fmt::format("policy '{}' plans ahead and cannot be asked during a run; those that can are: "
                     "{}",
-                    name, in_a_row(names)));
+                    name, comma_list(names)));
   }
   return invalid_input(unknown_word("policy that can be asked during a run", name, names));
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/report/page.h"
 
 namespace tutti {

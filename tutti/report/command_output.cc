@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "tutti/base/json_lines.h"
+#include "tutti/base/file/json_lines.h"
 
 namespace tutti {
 namespace {

@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 
 namespace tutti {
 

@@ -1,6 +1,6 @@
 #include "tutti/report/comparison.h"
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 
 namespace tutti {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 
 namespace tutti {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/graph/groups.h"
 #include "tutti/report/columns.h"
 #include "tutti/report/lanes.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/plan/bound.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"

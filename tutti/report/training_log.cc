@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "tutti/base/fields.h"
-#include "tutti/base/json_lines.h"
+#include "tutti/base/file/fields.h"
+#include "tutti/base/file/json_lines.h"
 
 namespace tutti {
 namespace {

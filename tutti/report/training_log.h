@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 
 namespace tutti {
 

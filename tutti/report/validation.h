@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 
 namespace tutti {
 

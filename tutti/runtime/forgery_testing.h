@@ -14,7 +14,7 @@
 #include "test/support/world.h"
 #include "tutti/graph/builder.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/runtime/null/null.h"
 #include "tutti/runtime/sim/replay.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/planned.h"

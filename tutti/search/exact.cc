@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "tutti/plan/bound.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/search/auto.h"
 #include "tutti/search/exact/all_schedules.h"
 #include "tutti/search/exact/free_of_contention.h"

@@ -9,7 +9,7 @@
 #include "test/support/world.h"
 #include "tutti/graph/builder.h"
 #include "tutti/plan/bound.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/search/auto.h"
 #include "tutti/search/candidates.h"
 #include "tutti/search/exact/all_schedules.h"

@@ -5,11 +5,11 @@
 #include <limits>
 #include <utility>
 
-#include "tutti/base/document.h"
-#include "tutti/base/fields.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/fields.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 
 namespace tutti {
 namespace {
@@ -58,7 +58,7 @@ void read_plan_part(Fields& fields, const char* key, const std::string& file,
     const std::vector<std::string> faults = check_plan(problem, plan, 1);
     if (!faults.empty()) inner.fail(faults[0]);
   }
-  if (auto done = inner.done(); !done) fields.fail_with(done.error());
+  inner.done_within(fields);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Result<IslandsState> read_state(Source& source, const Problem& problem, const St
     Walk& walk = state.walks.emplace_back();
     read_plan_part(walk_fields, "current", source.name(), problem, walk.plan, walk.cost);
     read_plan_part(walk_fields, "best", source.name(), problem, walk.best, walk.best_cost);
-    if (auto done = walk_fields.done(); !done) fields.fail_with(done.error());
+    walk_fields.done_within(fields);
   }
   if (fields.good() && state.walks.size() != kIslands) {
     fields.fail(

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/search/walk/islands.h"
 
 namespace tutti {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/serve/daemon.h"
 #include "tutti/serve/http/guard.h"
 #include "tutti/serve/http/server.h"

@@ -13,8 +13,8 @@
 #include <limits>
 #include <utility>
 
-#include "tutti/base/folder_lock.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/folder_lock.h"
+#include "tutti/base/file/json_writer.h"
 
 namespace tutti {
 namespace {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <optional>
 
-#include "tutti/base/folder_lock.h"
+#include "tutti/base/file/folder_lock.h"
 #include "tutti/serve/core.h"
 #include "tutti/serve/journal/disk.h"
 #include "tutti/serve/journal/frames.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/result.h"
 
 namespace tutti {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tutti/base/document.h"
-#include "tutti/base/fields.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/graph/file.h"
 
 namespace tutti {

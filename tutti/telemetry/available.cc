@@ -3,10 +3,6 @@
 #include <utility>
 
 #include "tutti/machine/facts.h"
-#include "tutti/telemetry/nvml.h"
-#include "tutti/telemetry/perf.h"
-#include "tutti/telemetry/proc.h"
-#include "tutti/telemetry/rusage.h"
 
 namespace tutti {
 namespace {

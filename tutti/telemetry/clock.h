@@ -1,4 +1,4 @@
-// Time as sources see it: nanoseconds that only grow. Passed in, so that tests can turn it.
+// Time as counter sources see it: monotonic nanoseconds. Passed in, so that tests can set it.
 
 #ifndef TUTTI_TELEMETRY_CLOCK_H_
 #define TUTTI_TELEMETRY_CLOCK_H_
@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-// The value of a counter that cannot be told: not a number.
+// The value of a counter that is not known: NaN.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 using Clock = std::function<Duration()>;
@@ -20,10 +20,10 @@ inline Duration steady_time() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-// What grows, per second since it was last looked at.
+// The growth of a total, per second since the last update.
 class Rate {
  public:
-  // Not a number if no time has passed, or if it has shrunk (a counter that began anew).
+  // NaN if no time has passed, or if it has shrunk (a counter that was reset).
   double update(double total, Duration now) {
     const double seconds = std::chrono::duration<double>(now - time_).count();
     const double grown = total - total_;

@@ -35,7 +35,7 @@ std::vector<HostCore> host_cores(const Machine& machine, const std::string& root
     const std::string folder =
         fmt::format("{}/sys/devices/system/cpu/cpu{}/topology/", root, processor);
     const int socket = number_in(folder + "physical_package_id", 0);
-    // Where nobody tells, every processor is a core.
+    // If the topology is not known, every processor is a core.
     const bool is_core = what == CoresAre::processors;
     const int core = is_core ? processor : number_in(folder + "core_id", -1 - processor);
     const auto [place, is_new] = place_of.try_emplace({socket, core}, found.size());

@@ -71,7 +71,7 @@ class CounterFeed::Reader {
         while (!ends_ && std::chrono::steady_clock::now() < next) end_.wait_until(mutex_, next);
         if (ends_) return;
       }
-      source_->read(values);  // may take long: nobody waits for it
+      source_->read(values);  // may take long: no thread waits for it
       // One that takes longer than the interval does not catch up.
       next = std::max(next + interval_, std::chrono::steady_clock::now() + interval_ / 2);
       const MutexLock lock(mutex_);

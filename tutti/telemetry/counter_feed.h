@@ -1,9 +1,8 @@
 // A CounterFeed reads sources again and again in the background, each in a thread of its own, so
-// that a slow one (NVML takes 20 ms for PCIe traffic) holds up no other. Whoever decides asks for
-// what the last readings of each counter said, at any time and as often as they like: decisions
-// come more often than readings do.
+// that a slow one (NVML takes 20 ms for PCIe traffic) does not delay the others. A policy asks for
+// the last readings of each counter at any time, also more often than they are read.
 //
-// Any thread may ask; nobody waits for a source that is being read.
+// Any thread may ask; no call waits for a source that is being read.
 
 #ifndef TUTTI_TELEMETRY_COUNTER_FEED_H_
 #define TUTTI_TELEMETRY_COUNTER_FEED_H_
@@ -16,7 +15,7 @@
 
 namespace tutti {
 
-// Whether both count the same thing, whoever reads them.
+// Whether both count the same thing, whichever source reads them.
 inline bool counts_the_same(const Counter& a, const Counter& b) {
   return a.quantity == b.quantity && a.resource == b.resource && a.threshold == b.threshold;
 }

@@ -1,5 +1,5 @@
-// A small text file that the kernel makes up whenever it is read, such as /proc/stat, read again
-// and again by somebody who should cost little: no streams, no copies of lines.
+// A small text file that the kernel generates on each read, such as /proc/stat. It is read often
+// and cheaply: no streams, no copies of lines.
 
 #ifndef TUTTI_TELEMETRY_KERNEL_FILE_H_
 #define TUTTI_TELEMETRY_KERNEL_FILE_H_
@@ -17,7 +17,7 @@ class KernelFile {
 
   explicit KernelFile(std::string path) : path_(std::move(path)) {}
 
-  // Reads it anew; without it there is no text.
+  // Reads the file again; the text is empty if there is none.
   void read();
   // As it was read last.
   std::string_view text() const { return text_; }

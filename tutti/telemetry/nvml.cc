@@ -1,5 +1,3 @@
-#include "tutti/telemetry/nvml.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -8,13 +6,14 @@
 #include <optional>
 #include <utility>
 
+#include "tutti/telemetry/available.h"
 #include "tutti/telemetry/nvml_interface.h"
 
 namespace tutti {
 namespace {
 
-// The library, started and, when nobody needs it any more, shut down. Never closed: the driver
-// keeps threads of its own.
+// The library, initialised and, after its last use, shut down. Never unloaded: the driver keeps
+// threads of its own.
 class Nvml {
  public:
   Nvml() = default;

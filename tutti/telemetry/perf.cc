@@ -1,5 +1,3 @@
-#include "tutti/telemetry/perf.h"
-
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/telemetry/available.h"
 #include "tutti/telemetry/cores.h"
 
 namespace tutti {
@@ -89,7 +88,7 @@ class PerfSource final : public CounterSource {
     add({"cache_misses", "B/s", memory, everywhere ? Quantity::traffic : Quantity::other},
         PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, kLineBytes);
     add_stalls(memory, everywhere);
-    // The kernel's own, for all processes, are in /proc, where reading them interrupts nobody.
+    // The kernel's own, for all processes, are in /proc, where reading them interrupts no process.
     if (everywhere) {
       read_first();
       return;

@@ -1,5 +1,3 @@
-#include "tutti/telemetry/proc.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/telemetry/available.h"
 #include "tutti/telemetry/kernel_file.h"
 
 namespace tutti {

@@ -1,9 +1,9 @@
-#include "tutti/telemetry/rusage.h"
-
 #include <sys/resource.h>
 
 #include <array>
 #include <utility>
+
+#include "tutti/telemetry/available.h"
 
 namespace tutti {
 namespace {

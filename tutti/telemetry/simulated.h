@@ -1,4 +1,4 @@
-// Counters whose values somebody pushes in: the simulator, or a test.
+// Counters whose values are pushed in by the simulator or a test.
 
 #ifndef TUTTI_TELEMETRY_SIMULATED_H_
 #define TUTTI_TELEMETRY_SIMULATED_H_

@@ -1,5 +1,5 @@
 // A CounterSource reads counters of one kind: those of /proc, of the GPU's driver, of the
-// processor, of the simulator. Who reads does not care which.
+// processor, of the simulator. All look the same to the reader.
 
 #ifndef TUTTI_TELEMETRY_SOURCE_H_
 #define TUTTI_TELEMETRY_SOURCE_H_

@@ -12,9 +12,6 @@
 #include "tutti/machine/preset.h"
 #include "tutti/telemetry/available.h"
 #include "tutti/telemetry/kernel_file.h"
-#include "tutti/telemetry/nvml.h"
-#include "tutti/telemetry/proc.h"
-#include "tutti/telemetry/rusage.h"
 #include "tutti/telemetry/sampler.h"
 #include "tutti/telemetry/simulated.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "tutti/plan/check/verdict.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
-#include "tutti/plan/verdict.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tutti/plan/verdict.h"
+#include "tutti/plan/check/verdict.h"
 #include "tutti/trace/channels.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/memory.h"

@@ -8,10 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/graph/names.h"
-#include "tutti/plan/spelling.h"
 #include "tutti/trace/digest.h"
 #include "tutti/trace/file_display.h"
 
@@ -113,9 +112,9 @@ class TraceReader {
     fields.text("graph", "");
     fields.text("machine", "");
     trace_.runtime = fields.text("runtime", "");
-    trace_.graph_fingerprint = read_fingerprint(fields, "graph_fingerprint");
-    trace_.machine_fingerprint = read_fingerprint(fields, "machine_fingerprint");
-    trace_.seed = read_seed(fields, "seed");
+    trace_.graph_fingerprint = fields.fingerprint("graph_fingerprint");
+    trace_.machine_fingerprint = fields.fingerprint("machine_fingerprint");
+    trace_.seed = fields.seed("seed");
     trace_.sampled = fields.boolean("sampled", false);
     read_order(fields);
     trace_.makespan = read_time(fields, "makespan_ns");
@@ -137,7 +136,7 @@ class TraceReader {
       Measurement measurement;
       measurement.process = said.integer("process", {.least = 1});
       measurement.began_unix_ms = said.integer("began_unix_ms", {});
-      if (auto done = said.done(); !done) fields.fail_with(done.error());
+      said.done_within(fields);
       trace_.measurement = measurement;
     }
     if (is_measured(trace_) && !trace_.measurement) {
@@ -152,7 +151,7 @@ class TraceReader {
   }
 
   void check_digest(Fields& fields) {
-    const uint64_t written = read_fingerprint(fields, "digest");
+    const uint64_t written = fields.fingerprint("digest");
     const uint64_t found = trace_digest(trace_);
     if (!fields.good() || written == found || wrong_event_) return;
     fields.fail(fmt::format(

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/output.h"
-#include "tutti/base/source.h"
+#include "tutti/base/file/output.h"
+#include "tutti/base/file/source.h"
+#include "tutti/plan/check/verdict.h"
 #include "tutti/plan/problem.h"
-#include "tutti/plan/verdict.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/base/time.h"
 #include "tutti/plan/problem.h"
 #include "tutti/trace/trace.h"

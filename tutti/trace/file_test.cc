@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/trace/testing.h"
 
 namespace tutti {

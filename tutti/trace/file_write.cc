@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/plan/intervals.h"
-#include "tutti/plan/spelling.h"
 #include "tutti/trace/channels.h"
 #include "tutti/trace/digest.h"
 #include "tutti/trace/file.h"
@@ -74,7 +73,7 @@ class TraceWriter {
     json_.field("graph", problem_.graph.name()).field("machine", problem_.machine.name());
     json_.field("graph_fingerprint", fingerprint_text(trace_.graph_fingerprint));
     json_.field("machine_fingerprint", fingerprint_text(trace_.machine_fingerprint));
-    json_.field("seed", seed_text(trace_.seed)).field("sampled", trace_.sampled);
+    json_.field("seed", std::to_string(trace_.seed)).field("sampled", trace_.sampled);
     if (trace_.order) json_.field("order", to_text(*trace_.order));
     json_.field("makespan_ns", trace_.makespan);
     if (trace_.measurement) {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 
 namespace tutti {
 

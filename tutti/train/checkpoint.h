@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 
 namespace tutti {
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <map>
 
+#include "tutti/base/file/folder_lock.h"
+#include "tutti/base/file/output.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/folder_lock.h"
-#include "tutti/base/output.h"
 #include "tutti/train/checkpoint.h"
 
 namespace tutti {

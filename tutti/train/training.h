@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/base/stop.h"
-#include "tutti/base/tensor_file.h"
 
 namespace tutti {
 

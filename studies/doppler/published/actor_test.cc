@@ -7,7 +7,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/policy/doppler/planner.h"
 
 namespace tutti {

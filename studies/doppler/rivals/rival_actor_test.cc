@@ -8,7 +8,7 @@
 #include "studies/doppler/rivals/placeto_actor.h"
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/draft.h"
 #include "tutti/policy/doppler/planner.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "tutti/machine/shared.h"
+#include "tutti/machine/shared_resources.h"
 #include "tutti/runtime/local/gpus.h"
 
 namespace tutti {

@@ -24,9 +24,9 @@
 
 #include "studies/symphony/clairvoyant.h"
 #include "tutti/base/check.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/base/random.h"
 #include "tutti/base/statistics.h"
-#include "tutti/base/tensor_file.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/paragon.h"

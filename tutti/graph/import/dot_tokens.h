@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 
 namespace tutti {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/graph/builder.h"
 #include "tutti/graph/import/text.h"
 #include "tutti/graph/limits.h"

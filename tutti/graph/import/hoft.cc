@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/graph/builder.h"
 #include "tutti/graph/import/incoming.h"
 #include "tutti/graph/import/text.h"

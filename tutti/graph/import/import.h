@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 #include "tutti/base/time.h"
 #include "tutti/graph/graph.h"
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 
 namespace tutti {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 #include "tutti/base/time.h"
 #include "tutti/graph/import/import.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/graph/limits.h"
 
 namespace tutti {

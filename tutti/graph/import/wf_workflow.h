@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/base/result.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/graph/name_table.h"

@@ -34,7 +34,7 @@ bool find(void* library, const char* name, Function& function) {
 
 std::optional<Matrix> as_matrix(const float* data, int64_t rows, int64_t columns, int64_t row_step,
                                 int64_t column_step) {
-  // How far apart the only row is, nobody asks.
+  // The step of a single row or column does not matter.
   const int64_t by_rows = rows == 1 ? columns : row_step;
   const int64_t by_columns = columns == 1 ? rows : column_step;
   const auto good = [](int64_t step, int64_t least) {

@@ -13,38 +13,19 @@ using Operands = std::span<const ConstBlock>;
 using Done = Result<void>;
 
 // elements.cc: element by element. The same bytes with any number of parts.
-Done add(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done subtract(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done multiply(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done scale(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done relu(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done relu_gradient(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done silu(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done sum(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done max(const Attributes& attributes, Operands operands, const Block& output, Part part);
+Kernel::CpuCode add, subtract, multiply, scale, relu, relu_gradient, silu, sum, max;
 
 // softmax.cc, norm.cc, rope.cc, reduce.cc: along one index. Parts take whole lines along it.
-Done softmax(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done rms_norm(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done rope(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done reduce_sum(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done reduce_max(const Attributes& attributes, Operands operands, const Block& output, Part part);
+Kernel::CpuCode softmax, rms_norm, rope, reduce_sum, reduce_max;
 
 // layout.cc: moving elements about.
-Done transpose(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done assemble(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done slice(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done embedding(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done last_token(const Attributes& attributes, Operands operands, const Block& output, Part part);
+Kernel::CpuCode transpose, assemble, slice, embedding, last_token;
 
 // matmul.cc: products in index notation. Parts take rows or columns of the result.
-Done matmul(const Attributes& attributes, Operands operands, const Block& output, Part part);
+Kernel::CpuCode matmul;
 
 // tiles.cc: the tiles of a Cholesky factorisation. Parts take rows; potrf is not split.
-Done potrf(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done trsm(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done syrk(const Attributes& attributes, Operands operands, const Block& output, Part part);
-Done gemm(const Attributes& attributes, Operands operands, const Block& output, Part part);
+Kernel::CpuCode potrf, trsm, syrk, gemm;
 
 }  // namespace tutti::cpu
 

@@ -66,8 +66,8 @@ struct SymmetricTile {
 
 }  // namespace
 
-// A tile is a link in a chain of ops that wait for each other and small beside them; one part does
-// it all. The upper triangle is not read; that of the result is 0.
+// A tile is on a chain of dependent ops and is much smaller than the others; one part does it all.
+// The upper triangle is not read; that of the result is 0.
 Done potrf(const Attributes& /*attributes*/, Operands operands, const Block& output, Part part) {
   if (part.index > 0) return {};
   const Result<const Blas*> blas = blas_for("potrf", operands);

@@ -13,44 +13,19 @@ using Operands = std::span<const ConstBlock>;
 using Done = Result<void>;
 
 // elements.cc: element by element.
-Done add(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done subtract(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done multiply(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done scale(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done relu(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done relu_gradient(const Attributes& attributes, Operands operands, const Block& output,
-                   CudaLane& lane);
-Done silu(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done sum(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done max(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
+Kernel::CudaCode add, subtract, multiply, scale, relu, relu_gradient, silu, sum, max;
 
 // lines.cc: along one index.
-Done softmax(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done rms_norm(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done rope(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done reduce_sum(const Attributes& attributes, Operands operands, const Block& output,
-                CudaLane& lane);
-Done reduce_max(const Attributes& attributes, Operands operands, const Block& output,
-                CudaLane& lane);
+Kernel::CudaCode softmax, rms_norm, rope, reduce_sum, reduce_max;
 
 // layout.cc: moving elements about.
-Done transpose(const Attributes& attributes, Operands operands, const Block& output,
-               CudaLane& lane);
-Done assemble(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done slice(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done embedding(const Attributes& attributes, Operands operands, const Block& output,
-               CudaLane& lane);
-Done last_token(const Attributes& attributes, Operands operands, const Block& output,
-                CudaLane& lane);
+Kernel::CudaCode transpose, assemble, slice, embedding, last_token;
 
 // matmul.cc: products in index notation.
-Done matmul(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
+Kernel::CudaCode matmul;
 
 // tiles.cc: the tiles of a Cholesky factorisation.
-Done potrf(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done trsm(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done syrk(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
-Done gemm(const Attributes& attributes, Operands operands, const Block& output, CudaLane& lane);
+Kernel::CudaCode potrf, trsm, syrk, gemm;
 
 }  // namespace tutti::cuda
 

@@ -18,7 +18,7 @@ __global__ void copy_kernel(const Loops loops, const T* from, T* to) {
 constexpr int kSquare = 32;
 constexpr int kSquareThreads = 8;
 
-// A loop of its own, beside a nest.
+// A loop in addition to those of a nest.
 struct Loop {
   int64_t size;
   int64_t first;

@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/plan/export/export.h"
 #include "tutti/plan/export/numbering.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/plan/testing.h"
 
 namespace tutti {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tutti/base/check.h"
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/plan/problem.h"
 #include "tutti/policy/doppler/draft_features.h"
 #include "tutti/policy/doppler/episode.h"

@@ -6,7 +6,7 @@
 
 #include "tutti/graph/make/cholesky.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/residual_net.h"
 #include "tutti/policy/heuristic/contention_eft.h"

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/draft.h"
 #include "tutti/policy/heuristic/etf.h"
 #include "tutti/policy/heuristic/favourites.h"

@@ -8,7 +8,7 @@
 #include "tutti/graph/groups.h"
 #include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/policy/places/transport.h"
 #include "tutti/policy/testing.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/policy/schedule/contention.h"
 #include "tutti/policy/schedule/ready_queue.h"
 #include "tutti/policy/testing.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tutti/base/output.h"
-#include "tutti/base/source.h"
+#include "tutti/base/file/output.h"
+#include "tutti/base/file/source.h"
 #include "tutti/belief/constants_file.h"
 #include "tutti/belief/fit.h"
 #include "tutti/policy/symphony/model.h"

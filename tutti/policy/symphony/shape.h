@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 
 namespace tutti {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "tutti/base/check.h"
-#include "tutti/base/document.h"
-#include "tutti/base/fields.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/fields.h"
 #include "tutti/base/random.h"
 
 namespace tutti {

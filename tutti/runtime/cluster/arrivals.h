@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/plan/cluster.h"
 
 namespace tutti {

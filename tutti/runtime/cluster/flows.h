@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tutti/base/time.h"
-#include "tutti/machine/shared.h"
+#include "tutti/machine/shared_resources.h"
 
 namespace tutti {
 

@@ -21,7 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tutti/base/folder_lock.h"
+#include "tutti/base/file/folder_lock.h"
 #include "tutti/base/stop.h"
 #include "tutti/graph/graph.h"
 #include "tutti/plan/plan.h"

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tutti/base/fields.h"
+#include "tutti/base/file/fields.h"
+#include "tutti/base/file/json_lines.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/json_lines.h"
-#include "tutti/base/json_writer.h"
 #include "tutti/graph/limits.h"
 
 namespace tutti {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/mutex.h"
-#include "tutti/base/source.h"
 #include "tutti/base/time.h"
 
 namespace tutti {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "tutti/plan/verdict.h"
+#include "tutti/plan/check/verdict.h"
 
 namespace tutti {
 namespace {

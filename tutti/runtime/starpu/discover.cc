@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/file.h"
 #include "tutti/runtime/starpu/session.h"

@@ -4,7 +4,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 
 namespace tutti {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
-#include "tutti/plan/check.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/walk/annealing.h"
 #include "tutti/search/walk/neighbourhoods.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "tutti/base/document.h"
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/document.h"
+#include "tutti/base/file/json_writer.h"
 
 namespace tutti {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tutti/base/source.h"
+#include "tutti/base/file/source.h"
 
 namespace tutti {
 namespace {

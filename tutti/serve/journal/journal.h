@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "tutti/base/folder_lock.h"
+#include "tutti/base/file/folder_lock.h"
 #include "tutti/base/mutex.h"
 #include "tutti/base/result.h"
 #include "tutti/serve/journal/frames.h"

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "tutti/base/file/folder_lock.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
-#include "tutti/base/folder_lock.h"
-#include "tutti/base/json_writer.h"
 
 namespace tutti {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 
 namespace tutti {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/search/walk/islands.h"
 
 namespace tutti {

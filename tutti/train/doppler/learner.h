@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/base/stop.h"
-#include "tutti/base/tensor_file.h"
 #include "tutti/policy/doppler/episode.h"
 #include "tutti/policy/doppler/model.h"
 

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <functional>
 
-#include "tutti/base/folder_lock.h"
-#include "tutti/base/json_writer.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/folder_lock.h"
+#include "tutti/base/file/json_writer.h"
+#include "tutti/base/file/output.h"
 #include "tutti/calibrate/search_proposer.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/plan/file.h"

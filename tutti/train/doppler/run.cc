@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "tutti/base/json_writer.h"
+#include "tutti/base/file/json_writer.h"
 #include "tutti/train/doppler/trainer.h"
 
 namespace tutti {

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "test/support/world.h"
-#include "tutti/base/output.h"
+#include "tutti/base/file/output.h"
 #include "tutti/graph/make/layered.h"
 #include "tutti/policy/doppler/residual_net.h"
 #include "tutti/train/training.h"

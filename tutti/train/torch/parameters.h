@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti/base/tensor_file.h"
+#include "tutti/base/file/tensor_file.h"
 #include "tutti/train/torch/module.h"
 
 namespace tutti {

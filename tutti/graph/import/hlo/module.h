@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
-#include "tutti/base/source.h"
 #include "tutti/graph/graph.h"
 
 namespace tutti {

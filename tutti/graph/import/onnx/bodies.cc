@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/graph/import/onnx/flops.h"
 #include "tutti/graph/import/onnx/reader.h"
 #include "tutti/graph/import/onnx/tensors.h"

@@ -15,7 +15,7 @@
 #include <limits>
 #include <set>
 
-#include "tutti/base/document.h"
+#include "tutti/base/file/document.h"
 #include "tutti/graph/import/onnx/infer.h"
 #include "tutti/graph/import/onnx/numbers.h"
 #include "tutti/graph/import/onnx/order.h"
