@@ -141,10 +141,57 @@ class Flattener {
       const HloType& first = computation.instructions[instruction.operands[0]].type;
       if (!first.leaves.empty()) node.seen = first.leaves[0].dims;
     }
+    if (simplify_ && instruction.opcode == "dot") repack_factors(computation, instruction, node);
     node.parameter = instruction.opcode == "parameter";
     node.constant = instruction.opcode == "constant" || (simplify_ && is_foldable(node));
     if (simplify_ && is_batch_norm(node)) return expand_batch_norm(std::move(node));
     return add_node(std::move(node), instruction.type.leaves);
+  }
+
+  // XLA's dot_decomposer: a factor that is not a row of matrices, one way round or the other, is
+  // written as such first.
+  void repack_factors(const HloComputation& computation, const HloInstruction& instruction,
+                      HloNode& node) {
+    for (size_t side = 0; side < 2 && node.operands.size() == 2; ++side) {
+      const HloType& read = computation.instructions[instruction.operands[side]].type;
+      if (read.leaves.size() != 1 || maker(node.operands[side]).constant) continue;
+      if (is_row_of_matrices(read.leaves[0].dims, instruction.batch_axes[side],
+                             instruction.summed_axes[side])) {
+        continue;
+      }
+      HloNode packed{.name = node.name + (side == 0 ? "/lhs" : "/rhs"),
+                     .instruction = &instruction,
+                     .opcode = "transpose",
+                     .operands = {node.operands[side]},
+                     .seen = read.leaves[0].dims};
+      node.operands[side] = add_node(std::move(packed), {type(node.operands[side])})[0];
+    }
+  }
+
+  // All batch axes first, in order, then all summed ones and all others, or the other way round.
+  static bool is_row_of_matrices(const std::vector<int64_t>& dims,
+                                 const std::vector<int64_t>& batch,
+                                 const std::vector<int64_t>& summed) {
+    if (batch.empty()) return true;  // not known of weights with summed axes in their midst
+    int turns = 0;
+    int64_t batches = 0;
+    bool last_summed = false;
+    bool begun = false;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] == 1) continue;
+      const auto axis = static_cast<int64_t>(i);
+      const auto place = std::find(batch.begin(), batch.end(), axis);
+      if (place != batch.end()) {
+        if (begun || place - batch.begin() < batches) return false;
+        batches = place - batch.begin();
+        continue;
+      }
+      const bool now = std::find(summed.begin(), summed.end(), axis) != summed.end();
+      if (begun && now != last_summed) ++turns;
+      begun = true;
+      last_summed = now;
+    }
+    return turns <= 1;
   }
 
   // XLA's constant folding leaves broadcasts and iotas to be computed where they are used.

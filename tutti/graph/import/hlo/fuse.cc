@@ -94,7 +94,9 @@ class Finish {
         if (read_[value] || root == group.root) group.makes.push_back(value);
       }
     }
-    group.kind = flat_.nodes[group.root].instruction->opcode;
+    // What a dot's factor is written by is named after the dot.
+    const HloNode& root = flat_.nodes[group.root];
+    group.kind = root.opcode == "transpose" ? root.opcode : root.instruction->opcode;
     if (group.nodes.size() > 1) group.kind = "fusion";
     for (const int32_t node : group.nodes) {
       if (kernel.library) {

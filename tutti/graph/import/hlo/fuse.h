@@ -10,12 +10,15 @@
 //   and layer norm, joins the kernel that reads it.
 // - multi_output_fusion: kernels of one shape that read the same array become one with several
 //   results, and so does a kernel with the one that reads it.
-// - gemm_rewriter and cudnn_fused_conv_rewriter: dot and convolution are library calls; a bias and
-// a
-//   ReLU that alone read the product are part of the call, as are transposes of a dot's operands.
+// - gemm_fusion: a dot takes transposes, widening conversions, scales and offsets by a broadcast
+//   parameter of what it reads, and a scale or narrowing conversion of what it makes; no bias.
+// - dot_merger: products that share a factor are one, if one of two is small.
+// - cudnn_fused_conv_rewriter: convolutions are library calls; a bias and a ReLU that alone read
+//   the product are part of the call.
 //
-// What XLA has and this does not: horizontal fusion of unrelated kernels, Triton's fusions of a
-// product with what surrounds it, copies that layouts ask for.
+// What XLA has and this does not: horizontal fusion of unrelated kernels, products split along the
+// summed axis, what cuBLAS leaves to kernels of its own where it is faster than Triton, copies that
+// layouts ask for.
 
 #ifndef TUTTI_GRAPH_IMPORT_HLO_FUSE_H_
 #define TUTTI_GRAPH_IMPORT_HLO_FUSE_H_

@@ -128,8 +128,8 @@ TEST(HloFuse, SeparatesAReductionThatOtherRowsRead) {
 }
 
 TEST(HloFuse, GivesAReductionWhatItReadsAndItsEpilogue) {
-  // mean(x * x) of columns, for a dot.
-  EXPECT_EQ(ops_of(fused(R"(
+  // mean(x * x) of columns, for a dot, which takes the division.
+  const std::string mean = R"(
     x = f32[64,32]{1,0} parameter(0)
     w = f32[32,4]{1,0} parameter(1)
     xx = f32[64,32]{1,0} multiply(x, x)
@@ -137,10 +137,70 @@ TEST(HloFuse, GivesAReductionWhatItReadsAndItsEpilogue) {
     s = f32[32]{0} reduce(xx, zero), dimensions={0}, to_apply=sum
     n = f32[] constant(64)
     ns = f32[32]{0} broadcast(n), dimensions={}
+)";
+  EXPECT_EQ(ops_of(fused(mean + R"(
     mean = f32[32]{0} divide(s, ns)
     row = f32[1,32]{1,0} reshape(mean)
     ROOT y = f32[1,4]{1,0} dot(row, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})")),
-            (Names{"fusion mean", "dot y"}));
+            (Names{"fusion s", "dot y"}));
+  EXPECT_EQ(ops_of(fused(mean + "ROOT mean = f32[32]{0} divide(s, ns)")), (Names{"fusion mean"}));
+}
+
+// XLA measures that a root is not worth a launch less if millions of elements each take it.
+TEST(HloFuse, ComputesSlowVectorsOnceForManyElements) {
+  const auto norm = [](const std::string& rows) {
+    const std::string type = "f32[" + rows + ",64]{1,0} ";
+    return ops_of(fused("x = " + type + "parameter(0)\n" + R"(
+    v = f32[64]{0} parameter(1)
+    g = f32[64]{0} parameter(2)
+    r = f32[64]{0} rsqrt(v)
+    m = f32[64]{0} multiply(r, g)
+)" + "ms = " + type +
+                        "broadcast(m), dimensions={1}\nROOT y = " + type + "multiply(x, ms)"));
+  };
+  EXPECT_EQ(norm("50176"), (Names{"fusion y"}));
+  EXPECT_EQ(norm("100352"), (Names{"fusion m", "fusion y"}));
+}
+
+TEST(HloFuse, MergesSmallProductsThatShareAFactor) {
+  const auto both = [](const std::string& rows) {
+    return ops_of(
+        fused("x = f32[" + rows + R"(,512]{1,0} parameter(0)
+    v = f32[512,512]{1,0} parameter(1)
+    w = f32[512,512]{1,0} parameter(2)
+)" + "a = f32[" +
+              rows + ",512]{1,0} dot(x, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" +
+              "b = f32[" + rows +
+              ",512]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" +
+              "ROOT y = (f32[" + rows + ",512], f32[" + rows + ",512]) tuple(a, b)"));
+  };
+  EXPECT_EQ(both("1024"), (Names{"dot b"}));
+  EXPECT_EQ(both("16384"), (Names{"dot a", "dot b"}));
+}
+
+// Heads between the rows and what is summed: no library reads that as matrices one after another.
+TEST(HloFuse, WritesFactorsThatAreNoMatricesAnew) {
+  EXPECT_EQ(ops_of(fused(R"(
+    q = f32[4,256,8,64]{3,2,1,0} parameter(0)
+    k = f32[4,8,64,256]{3,2,1,0} parameter(1)
+    ROOT y = f32[4,8,256,256]{3,2,1,0} dot(q, k), lhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_batch_dims={0,1}, rhs_contracting_dims={2})")),
+            (Names{"transpose y/lhs", "dot y"}));
+}
+
+// Neither the room that cuBLAS asks for nor the operand that a start hands on is moved.
+TEST(HloFuse, CountsWhatACompiledModuleMoves) {
+  const Imported imported = import_hlo(R"(HloModule m, is_scheduled=true
+ENTRY main {
+  x = f32[64,64]{1,0} parameter(0)
+  s = ((f32[64,64]{1,0}), f32[128,64]{1,0}) all-gather-start(x), dimensions={0}
+  g = f32[128,64]{1,0} all-gather-done(s)
+  c = (f32[128,64]{1,0}, s8[4194304]{0}) custom-call(g, x), custom_call_target="__cublas$gemm"
+  ROOT y = f32[128,64]{1,0} get-tuple-element(c), index=0
+}
+)");
+  ASSERT_TRUE(imported.launches);
+  EXPECT_EQ(imported.launches->instructions, 2);
+  EXPECT_EQ(imported.launches->bytes, (64 + 128 + 128 + 64 + 128) * 64 * 4);
 }
 
 // e is cheap to compute twice: neither kernel needs it in memory. Of two reductions that read x,
@@ -185,13 +245,14 @@ TEST(HloFuse, MakesSeveralResultsInOneKernelButNoCycle) {
   // a is also read by the dot, whose product p reads: a and p in one kernel would wait for itself.
   const Graph apart = fused(R"(
     x = f32[64,64]{1,0} parameter(0)
-    a = f32[64,64]{1,0} exponential(x)
-    d = f32[64,64]{1,0} dot(a, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    z = f32[64,64]{1,0} parameter(1)
+    a = f32[64,64]{1,0} multiply(x, z)
+    d = f32[64,64]{1,0} dot(a, z), lhs_contracting_dims={1}, rhs_contracting_dims={0}
     ROOT p = f32[64,64]{1,0} multiply(a, d))");
-  EXPECT_EQ(ops_of(apart), (Names{"exponential a", "dot d", "multiply p"}));
+  EXPECT_EQ(ops_of(apart), (Names{"multiply a", "dot d", "multiply p"}));
 }
 
-TEST(HloFuse, LeavesBiasAndReluToTheLibrary) {
+TEST(HloFuse, GivesProductsWhatSurroundsThem) {
   const std::string dense = R"(
     x = f32[64,32]{1,0} parameter(0)
     w = f32[16,32]{1,0} parameter(1)
@@ -204,13 +265,36 @@ TEST(HloFuse, LeavesBiasAndReluToTheLibrary) {
     zeros = f32[64,16]{1,0} broadcast(zero), dimensions={}
 )";
   const Graph relu = fused(dense + "ROOT y = f32[64,16]{1,0} maximum(s, zeros)");
-  EXPECT_EQ(ops_of(relu), (Names{"dot y"}));
-  EXPECT_EQ(reads_of(relu, "y"), (std::set<std::string>{"x", "w", "b"}));
-  // A training step needs s again, and another activation is a kernel of its own.
-  EXPECT_EQ(ops_of(fused(dense + "r = f32[64,16]{1,0} maximum(s, zeros)\n"
-                                 "ROOT y = (f32[64,16], f32[64,16]) tuple(r, s)")),
-            (Names{"dot s", "fusion r"}));
-  EXPECT_EQ(ops_of(fused(dense + "ROOT y = f32[64,16]{1,0} tanh(s)")), (Names{"dot s", "tanh y"}));
+  // The sum of a product with a bias can not be made in parts.
+  EXPECT_EQ(ops_of(relu), (Names{"dot d", "fusion y"}));
+  EXPECT_EQ(reads_of(relu, "d"), (std::set<std::string>{"x", "w"}));
+  // Bias and ReLU are part of the next product.
+  EXPECT_EQ(ops_of(fused(dense + R"(
+    r = f32[64,16]{1,0} maximum(s, zeros)
+    v = f32[16,8]{1,0} parameter(3)
+    ROOT y = f32[64,8]{1,0} dot(r, v), lhs_contracting_dims={1}, rhs_contracting_dims={0})")),
+            (Names{"dot d", "dot y"}));
+  // What a scale and a conversion make of it can be.
+  EXPECT_EQ(ops_of(fused(R"(
+    x = s8[64,32]{1,0} parameter(0)
+    w = bf16[32,16]{1,0} parameter(1)
+    c = bf16[64,32]{1,0} convert(x)
+    d = f32[64,16]{1,0} dot(c, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    half = f32[] constant(0.5)
+    halves = f32[64,16]{1,0} broadcast(half), dimensions={}
+    m = f32[64,16]{1,0} multiply(d, halves)
+    ROOT y = bf16[64,16]{1,0} convert(m))")),
+            (Names{"dot y"}));
+  // Not what is behind a transpose.
+  EXPECT_EQ(ops_of(fused(R"(
+    x = f32[64,32]{1,0} parameter(0)
+    z = f32[64,32]{1,0} parameter(1)
+    w = f32[64,16]{1,0} parameter(2)
+    p = f32[64,32]{1,0} multiply(x, z)
+    e = f32[64,32]{1,0} multiply(p, z)
+    t = f32[32,64]{1,0} transpose(e), dimensions={1,0}
+    ROOT y = f32[32,16]{1,0} dot(t, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})")),
+            (Names{"fusion e", "dot y"}));
   EXPECT_EQ(ops_of(fused(R"(
     x = f32[1,8,8,3]{3,2,1,0} parameter(0)
     k = f32[3,3,3,16]{3,2,1,0} parameter(1)

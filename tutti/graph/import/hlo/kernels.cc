@@ -13,9 +13,24 @@ namespace {
 constexpr double kLaunchBytes = 1 << 20;  // what a GPU moves in the time that a launch takes
 constexpr double kSmallReduction = 16;    // XLA computes those like element-wise ops
 constexpr size_t kMostSteps = 64;
+constexpr size_t kMostFactors = 8;  // that XLA lets a dot read, both sides together
+constexpr double kFewBytes = 1024;
+// XLA's cost model computes a root of a vector again for each of 3.2 million elements that read it,
+// but not for 6.4 million.
+constexpr double kMostComputedAgain = 1 << 22;
 
 bool is_reduction(std::string_view opcode) {
   return opcode == "reduce" || opcode == "batch-norm-reduce";
+}
+
+// Element-wise ops of many clock cycles.
+bool is_slow(std::string_view opcode) {
+  constexpr std::string_view kSlow[] = {
+      "atan2",        "cbrt", "cosine",   "divide", "erf",   "exponential", "exponential-minus-one",
+      "expm1",        "log",  "logistic", "power",  "rsqrt", "remainder",   "sine",
+      "log-plus-one", "sqrt", "tan",      "tanh",
+  };
+  return std::find(std::begin(kSlow), std::end(kSlow), opcode) != std::end(kSlow);
 }
 
 // Can be a part of a kernel that XLA writes itself.
@@ -55,7 +70,9 @@ class KernelMaker {
         call_end_(find_library_calls(flat, uses_)),
         kernel_of_call_(flat.nodes.size(), -1),
         readers_(flat.values.size()),
-        most_nodes_(32 * flat.nodes.size() + 65536) {}
+        most_nodes_(32 * flat.nodes.size() + 65536) {
+    find_slow();
+  }
 
   // From the last node to the first, so that all kernels that read a node are there before it.
   std::vector<HloKernel> make() {
@@ -80,6 +97,30 @@ class KernelMaker {
   // Part of the code, not of memory.
   bool is_scalar_constant(int32_t value) const {
     return maker(value).constant && elements(value) <= 1;
+  }
+
+  // Not what goes on from a reduction: that can be part of its kernel, or it is in the rows of one.
+  void find_slow() {
+    std::vector<bool> reduced(flat_.nodes.size(), false);
+    slow_.assign(flat_.nodes.size(), false);
+    for (size_t i = 0; i < flat_.nodes.size(); ++i) {
+      const HloNode& node = flat_.nodes[i];
+      reduced[i] = is_reduction(node.opcode);
+      if (!hlo_is_elementwise(node.opcode) || node.constant || node.value_count != 1) continue;
+      slow_[i] = is_slow(node.opcode);
+      for (const int32_t value : node.operands) {
+        if (elements(value) != elements(node.first_value)) continue;
+        const int32_t from = flat_.values[value].node;
+        slow_[i] = slow_[i] || slow_[from];
+        reduced[i] = reduced[i] || reduced[from];
+      }
+      slow_[i] = slow_[i] && !reduced[i];
+    }
+  }
+
+  bool computes_much_again(const HloKernel& kernel, int32_t number) const {
+    return slow_[number] && kernel.elements > kMostComputedAgain &&
+           kernel.elements > elements(flat_.nodes[number].first_value);
   }
 
   bool reduces_much(const HloNode& node) const {
@@ -172,9 +213,10 @@ class KernelMaker {
 
   bool takes(const HloKernel& kernel, int32_t number, size_t readers) const {
     const HloNode& node = flat_.nodes[number];
-    if (kernel.library) return library_takes(kernel, node);
+    if (kernel.library) return library_takes(kernel, number);
     if (!kernel.fusible) return false;
     if (kernel.reads.size() + node.operands.size() > kMostOperands) return false;
+    if (computes_much_again(kernel, number)) return false;
     if (reduces_much(node)) {
       return readers == 1 && (epilogue(node, kernel) || joins_rows(kernel, number));
     }
@@ -183,17 +225,60 @@ class KernelMaker {
     return true;
   }
 
-  // Transposes of what a dot reads, and what stretches the bias.
-  bool library_takes(const HloKernel& kernel, const HloNode& node) const {
+  // What stretches the bias, and what a dot's factors are made of.
+  bool library_takes(const HloKernel& kernel, int32_t number) const {
+    const HloNode& node = flat_.nodes[number];
     for (const int32_t user : uses_.users[node.first_value]) {
       if (call_end_[user] != kernel.roots[0]) continue;
       const std::string_view reader = flat_.nodes[user].opcode;
-      const bool product = reader == "dot" || reader == "convolution";
-      if (product ? reader != "dot" || node.opcode != "transpose" : node.opcode != "broadcast") {
-        return false;
+      if (reader == "convolution") return false;
+      if (reader != "dot" && node.opcode != "broadcast") return false;
+    }
+    const bool convolves = std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](int32_t part) {
+      return flat_.nodes[part].opcode == "convolution";
+    });
+    return convolves || is_factor(kernel, number);
+  }
+
+  // Whether only the last two axes change places: libraries and Triton can read that as it is.
+  bool turns_matrices(const HloNode& node) const {
+    if (node.instruction->opcode != "transpose") return false;
+    std::vector<int64_t> moved;
+    for (const int64_t axis : node.instruction->dimensions) {
+      if (axis < 0 || axis >= static_cast<int64_t>(node.seen.size())) return false;
+      if (node.seen[axis] != 1) moved.push_back(axis);
+    }
+    return moved.size() >= 2 && std::is_sorted(moved.begin(), moved.end() - 2) &&
+           (moved.size() == 2 || moved[moved.size() - 3] < std::min(moved.back(), moved.end()[-2]));
+  }
+
+  // XLA's gemm_fusion: what does not read much more than it makes. A broadcast parameter does not
+  // count, and what a parameter alone is read by goes with it.
+  bool is_factor(const HloKernel& kernel, int32_t number) const {
+    const HloNode& node = flat_.nodes[number];
+    if (kernel.reads.size() + node.operands.size() > kMostFactors) return false;
+    if (node.opcode == "broadcast") return true;
+    if (node.opcode == "transpose") return turns_matrices(node);
+    const auto is_given = [&](int32_t value) {
+      return maker(value).parameter || maker(value).constant;
+    };
+    const bool from_outside = std::all_of(
+        node.operands.begin(), node.operands.end(),
+        [&](int32_t value) { return is_given(value) && uses_.users[value].size() == 1; });
+    if (node.opcode == "slice") return from_outside;
+    if (!hlo_is_elementwise(node.opcode)) return false;
+    if (node.operands.size() == 2) {
+      for (const int32_t value : node.operands) {
+        const HloNode& other = maker(value);
+        if (is_scalar_constant(value)) return true;
+        if (other.opcode == "broadcast" && !other.operands.empty() && is_given(other.operands[0])) {
+          return true;
+        }
       }
     }
-    return true;
+    double read = 0;
+    for (const int32_t value : node.operands) read += bytes(value);
+    return from_outside || read <= bytes(node.first_value) + kFewBytes;
   }
 
   // Whether the kernel only goes on with each result of the reduction.
@@ -261,6 +346,7 @@ class KernelMaker {
   std::vector<int32_t> call_end_;
   std::vector<int32_t> kernel_of_call_;        // by last node of the call
   std::vector<std::vector<int32_t>> readers_;  // by value: kernels that read or have read it
+  std::vector<bool> slow_;                     // by node: it, or what it is made of
   size_t most_nodes_;                          // of all kernels together
   size_t nodes_ = 0;
   std::vector<HloKernel> kernels_;

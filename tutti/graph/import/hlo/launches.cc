@@ -17,13 +17,32 @@ struct Own {
 
 Own count_own(const HloFlat& flat, const std::vector<HloGroup>& groups) {
   Own own;
+  std::vector<bool> read(flat.values.size(), false);
+  for (const int32_t value : flat.results) read[value] = true;
+  for (const HloGroup& group : groups) {
+    for (const int32_t value : group.reads) read[value] = true;
+  }
+  // The room that a library asks for comes back as a result that nothing reads.
+  const auto is_workspace = [&](const HloGroup& group, int32_t value) {
+    const HloType::Array& type = flat.values[value].type;
+    return group.kind == "custom-call" && group.makes.size() > 1 && !read[value] &&
+           type.dims.size() == 1 && (type.dtype == DType::i8 || type.dtype == DType::u8);
+  };
   for (const HloGroup& group : groups) {
     const std::vector<int32_t>& runs = flat.nodes[group.root].instruction->runs;
     own.runs.insert(own.runs.end(), runs.begin(), runs.end());
+    const auto add_results = [&] {
+      for (const int32_t value : group.makes) {
+        if (!is_workspace(group, value)) own.launches.bytes += flat.values[value].type.bytes;
+      }
+    };
+    // A start hands on its operands with the result, which its done has alone.
+    const bool starts = group.kind.ends_with("-start");
+    if (group.kind.ends_with("-done")) add_results();
     if (!hlo_launches(group.kind)) continue;
     ++own.launches.instructions;
     for (const int32_t value : group.reads) own.launches.bytes += flat.values[value].type.bytes;
-    for (const int32_t value : group.makes) own.launches.bytes += flat.values[value].type.bytes;
+    if (!starts) add_results();
   }
   return own;
 }

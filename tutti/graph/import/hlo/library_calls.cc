@@ -29,6 +29,11 @@ class LibraryCalls {
       call.push_back(next);
       return;
     }
+    if (product.opcode == "dot") {
+      for (; next >= 0 && is_of_parts(call.back(), next); next = next_of(next))
+        call.push_back(next);
+      return;
+    }
     if (next >= 0 && adds_bias(product, call.back(), next)) {
       call.push_back(next);
       next = next_of(next);
@@ -51,15 +56,30 @@ class LibraryCalls {
     return &maker(operands[operands[0] == made ? 1 : 0]);
   }
 
+  // Whether f(a + b) is f(a) + f(b), and no more is written than without it.
+  bool is_of_parts(int32_t before, int32_t node) const {
+    const std::string_view opcode = flat_.nodes[node].opcode;
+    if (opcode == "negate") return true;
+    if (opcode == "convert") return type_of(node).bytes <= type_of(before).bytes;
+    if (opcode != "multiply" && opcode != "divide") return false;
+    const HloNode* other = other_operand(before, node);
+    if (other == nullptr) return false;
+    if (opcode == "divide" && flat_.nodes[node].operands[0] != flat_.nodes[before].first_value) {
+      return false;
+    }
+    if (other->opcode == "broadcast" && other->operands.size() == 1) {
+      other = &maker(other->operands[0]);
+    }
+    return other->constant && flat_.values[other->first_value].type.elements() <= 1;
+  }
+
   // A vector, broadcast along all axes but that of the features.
   bool adds_bias(const HloNode& product, int32_t before, int32_t node) const {
     if (flat_.nodes[node].opcode != "add" || product.instruction->feature_axis < 0) return false;
     const HloNode* other = other_operand(before, node);
     if (other == nullptr || other->opcode != "broadcast") return false;
     const std::vector<int64_t>& dims = type_of(node).dims;
-    // A view between the two keeps the features of a dot last, and those of a convolution in place.
-    const int64_t axis = product.opcode == "dot" ? static_cast<int64_t>(dims.size()) - 1
-                                                 : product.instruction->feature_axis;
+    const int64_t axis = product.instruction->feature_axis;
     if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return false;
     const std::vector<int64_t>& map = other->instruction->dimensions;
     int found = 0;

@@ -1,5 +1,7 @@
-// What a library call computes besides its product: cuBLASLt and cuDNN add a bias and apply a ReLU
-// to what they make.
+// What the kernel of a product computes besides it. cuDNN adds a bias and applies a ReLU to what it
+// makes. XLA writes products of matrices with Triton, or calls cuBLAS where that measures faster;
+// either way behind the product only what can be done to parts of its sum: a scale, a sign, a
+// narrower type. A bias is not among that.
 
 #ifndef TUTTI_GRAPH_IMPORT_HLO_LIBRARY_CALLS_H_
 #define TUTTI_GRAPH_IMPORT_HLO_LIBRARY_CALLS_H_

@@ -16,7 +16,8 @@ namespace tutti {
 namespace {
 
 constexpr int kMostRounds = 16;
-constexpr int64_t kMostTried = 32;  // siblings that one kernel is held against
+constexpr int64_t kMostTried = 32;          // siblings that one kernel is held against
+constexpr double kSmallProduct = 32 << 20;  // bytes: what XLA calls small, factors and result
 
 class Merger {
  public:
@@ -24,6 +25,7 @@ class Merger {
       : flat_(flat), kernels_(std::move(kernels)), maker_(flat.values.size(), -1) {}
 
   std::vector<HloKernel> merge() {
+    round_of(&Merger::pair_products);
     int idle = 0;
     for (int round = 0; round < kMostRounds && idle < 2; ++round) {
       bool merged = round_of(&Merger::pair_siblings);
@@ -117,6 +119,48 @@ class Merger {
       to.reduces = true;
       to.loop = from.loop;
       to.reduced = from.reduced;
+    }
+  }
+
+  const HloNode* dot_of(const HloKernel& kernel) const {
+    if (!kernel.library || !kernel.follows.empty()) return nullptr;
+    for (const int32_t part : kernel.nodes) {
+      if (flat_.nodes[part].opcode == "dot") return &flat_.nodes[part];
+    }
+    return nullptr;
+  }
+
+  bool is_small(const HloNode& dot) const {
+    double bytes = static_cast<double>(flat_.values[dot.first_value].type.bytes);
+    for (const int32_t value : dot.operands) {
+      bytes += static_cast<double>(flat_.values[value].type.bytes);
+    }
+    return bytes <= kSmallProduct;
+  }
+
+  // XLA's dot_merger: products of one level that share a factor become one with the other factors
+  // side by side, if one of two is small.
+  void pair_products() {
+    using Key = std::tuple<int32_t, size_t, uint64_t, int32_t>;  // factor, side, attributes, level
+    std::map<Key, int32_t> first;
+    std::vector<int32_t> side_of(kernels_.size(), -1);
+    for (size_t number = 0; number < kernels_.size(); ++number) {
+      const auto k = static_cast<int32_t>(number);
+      const HloNode* dot = dot_of(kernels_[k]);
+      if (dot == nullptr || dot->operands.size() != 2 || dot->value_count != 1) continue;
+      for (size_t side = 0; side < 2; ++side) {
+        const Key key{dot->operands[side], side, dot->instruction->details, level_[k]};
+        const auto [known, is_new] = first.emplace(key, k);
+        if (is_new) continue;
+        const int32_t other = find(known->second);
+        if (other == k || (side_of[other] >= 0 && side_of[other] != static_cast<int32_t>(side))) {
+          continue;
+        }
+        if (!is_small(*dot) && !is_small(*dot_of(kernels_[known->second]))) continue;
+        side_of[other] = static_cast<int32_t>(side);
+        unite(other, k);
+        break;
+      }
     }
   }
 

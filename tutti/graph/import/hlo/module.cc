@@ -190,6 +190,12 @@ class ModuleReader {
       instruction.zero =
           parts.operands.size() == 1 && (parts.operands[0] == "0" || parts.operands[0] == "-0");
     }
+    if (parts.opcode == "dot") {
+      instruction.batch_axes = {hlo_numbers(parts.attribute("lhs_batch_dims")),
+                                hlo_numbers(parts.attribute("rhs_batch_dims"))};
+      instruction.summed_axes = {hlo_numbers(parts.attribute("lhs_contracting_dims")),
+                                 hlo_numbers(parts.attribute("rhs_contracting_dims"))};
+    }
     if (!parts.type.leaves.empty()) {
       const auto rank = static_cast<int32_t>(parts.type.leaves[0].dims.size());
       if (parts.opcode == "dot" && hlo_numbers(parts.attribute("lhs_batch_dims")).empty()) {

@@ -7,6 +7,7 @@
 #ifndef TUTTI_GRAPH_IMPORT_HLO_MODULE_H_
 #define TUTTI_GRAPH_IMPORT_HLO_MODULE_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -42,10 +43,13 @@ struct HloInstruction {
   int32_t index = 0;                  // of get-tuple-element; of a parameter its place, or -1
   double flops = 0;                   // of all computations that it calls, as often as it does
   std::vector<int64_t> dimensions{};  // that it reduces, broadcasts or transposes
-  int32_t feature_axis = -1;          // of what a dot or convolution makes: the axis of a bias
-  bool zero = false;                  // a constant of zeros
-  uint64_t details = 0;               // a digest of all attributes but the metadata
-  bool side_effect = false;           // must stay even if its results are not read
+  // Of both factors of a dot.
+  std::array<std::vector<int64_t>, 2> batch_axes{};
+  std::array<std::vector<int64_t>, 2> summed_axes{};
+  int32_t feature_axis = -1;  // of what a dot or convolution makes: the axis of a bias
+  bool zero = false;          // a constant of zeros
+  uint64_t details = 0;       // a digest of all attributes but the metadata
+  bool side_effect = false;   // must stay even if its results are not read
   // The computations that are run by it as they are: of a call, its one; of a while, condition and
   // body; of a conditional, its branches. What a reduction or a fusion applies is not among them.
   std::vector<int32_t> runs{};
