@@ -93,6 +93,11 @@ TEST_F(Answers, AMistypedNameInACostsFileIsAnErrorWithASuggestion) {
   const Ran kind = plan({"lu", "fwdd"}, {"cpu", "gpu", "slow-gpu"});
   EXPECT_EQ(kind.exit_code, 2);
   expect_one_sentence(kind, "did you mean \"fwd\"?");
+  // Commands that add graphs as jobs check the same.
+  const std::string costs = write("costs.json", costs_for({"lu", "fwdd"}, {"cpu", "gpu"}));
+  const Ran job = run({"cluster", graph, "-m", "mixed-5", "--costs", costs, "--policy", "fifo"});
+  EXPECT_EQ(job.exit_code, 2);
+  expect_one_sentence(job, "did you mean \"fwd\"?");
   // What this graph or machine does not have is normal.
   const Ran more = plan({"lu", "fwd", "bmod"}, {"cpu", "gpu", "slow-gpu", "fpga"});
   EXPECT_EQ(more.exit_code, 0);

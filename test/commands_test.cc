@@ -67,13 +67,23 @@ TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
     words.insert(words.end(), {"--replay", arrivals, "--policy", "heft"});
     const Ran both = run(words);
     EXPECT_EQ(both.exit_code, 2) << more[0];
-    expect_one_sentence(both, "says nothing beside --replay");
+    expect_one_sentence(both, "has no effect with --replay");
   }
   const std::string bad = write("bad.json", R"({"schema_version": 1, "arrival": [
       {"time_ns": 0, "job": "align-x"}]})");
   const Ran refused = run({"cluster", "--replay", bad});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find("bad.json:2"), std::string::npos) << refused.err;
+}
+
+TEST_F(Commands, RenamedWordsAreAcceptedForOneRelease) {
+  const std::string graph = path("graph.json");
+  ASSERT_EQ(run({"graph", "make", "layered", "--ops", "20", "-o", graph}).exit_code, 0);
+  const Ran now = run({"graph", "perturb", graph, "--seed", "7"});
+  EXPECT_EQ(now.exit_code, 0) << now.err;
+  EXPECT_EQ(run({"graph", "shake", graph, "--seed", "7"}).out, now.out);
+  // It is refused as --fallback is.
+  EXPECT_EQ(run({"cluster", "--quick=fifo"}).err, run({"cluster", "--fallback=fifo"}).err);
 }
 
 TEST_F(Commands, ClusterRunsJobsForRealAndVerifiesThem) {

@@ -46,6 +46,23 @@ TEST_F(Interrupted, CompareSaysWhatItHasAndExitsWith130) {
   EXPECT_NE(ran.out.find("heft"), std::string::npos) << ran.out;
 }
 
+TEST_F(Interrupted, SimulateShowsTheBestPlanSoFarAndExitsWith130) {
+  const std::string graph = path("graph.json");
+  ASSERT_EQ(run({"graph", "make", "layered", "--ops", "300", "-o", graph}).exit_code, 0);
+  const Ran ran =
+      run({"simulate", graph, "-m", "p100-4", "--policy", "auto", "--budget", "60s"}, after("3"));
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+  EXPECT_NE(ran.err.find("interrupted: the plan is the best"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("makespan"), std::string::npos) << ran.out;
+}
+
+TEST_F(Interrupted, ClusterSaysWhatItHasAndExitsWith130) {
+  const Ran ran =
+      run({"cluster", "--jobs", "100000", "--load", "0.3", "--policy", "fifo"}, after("1"));
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
+  EXPECT_NE(ran.err.find("stopped before all jobs had ended"), std::string::npos) << ran.err;
+}
+
 TEST_F(Interrupted, RunOfCommandsSaysHowToGoOnAndExitsWith130) {
   const std::string graph = write("graph.json", R"({"format": "tutti-graph", "schema_version": 2,
     "name": "c", "ops": [{"name": "a", "run_time_ns": 1000, "command": {"argv": ["sleep", "1000"]}}]})");

@@ -19,7 +19,6 @@
 #include "tutti/calibrate/measuring_runtime.h"
 #include "tutti/calibrate/state_file.h"
 #include "tutti/calibrate/tune.h"
-#include "tutti/costs/file.h"
 #include "tutti/machine/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/trace/file.h"
@@ -227,9 +226,7 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   }
   const Result<std::unique_ptr<MeasuringRuntime>> runtime = MeasuringRuntime::open(machine, stop);
   if (!runtime) return runtime.error();
-  if (const std::string note = (*runtime)->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+  print_note((*runtime)->note());
   const CanRun can_run = (*runtime)->can_run();
   const Result<std::vector<Experiment>> experiments =
       experiments_of(arguments, machine, graphs, can_run);
@@ -276,25 +273,18 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   return run_plans(arguments, machine, graphs, **runtime, stop, state.knowledge);
 }
 
-std::string in_notation_of(const std::string& path, const std::string& toml,
-                           const std::string& json) {
-  return path.ends_with(".json") ? json : toml;
-}
-
 Result<void> save(const CalibrateArguments& arguments, const Machine& machine, StateKeeper& keeper,
                   const CalibrationState& state, const CostSpec& costs) {
   if (Result<void> kept = keeper.save(state); !kept) return kept;
   if (!arguments.machine_output.empty()) {
     const Result<Machine> measured = Machine::build(state.knowledge.machine(machine));
     if (!measured) return measured.error();
-    Result<void> written =
-        write_file(arguments.machine_output,
-                   in_notation_of(arguments.machine_output, machine_to_toml(*measured),
-                                  machine_to_json(*measured)));
+    const bool json = arguments.machine_output.ends_with(".json");
+    Result<void> written = write_file(
+        arguments.machine_output, json ? machine_to_json(*measured) : machine_to_toml(*measured));
     if (!written) return written;
   }
-  return write_file(arguments.output,
-                    in_notation_of(arguments.output, costs_to_toml(costs), costs_to_json(costs)));
+  return write_costs(arguments.output, costs);
 }
 
 // All points of one kind on one kind of device, summed up.

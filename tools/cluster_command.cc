@@ -153,15 +153,19 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
   const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
   ClusterSim sim(cluster,
                  {.unknown_load = {.share = arguments.unknown_load}, .counters = counters});
+  const Stop stop = stop_on_interrupt();
   std::vector<NamedRun> runs;
   for (const NamedDispatcher& named : *dispatchers) {
     const auto dispatcher = named.make();
-    Result<ClusterRun> run = run_cluster(sim, arrivals, *dispatcher, arguments.seed);
+    Result<ClusterRun> run =
+        run_cluster(sim, arrivals, *dispatcher, arguments.seed, kMostDecisions, stop);
+    if (!run && stop.now() && !runs.empty()) break;
     if (!run) return report(run.error());
     runs.emplace_back(named.name, std::move(*run));
   }
   fmt::print("{}", arguments.json ? simulated_jobs_to_json(cluster, arguments.seed, runs)
                                   : simulated_jobs_to_table(runs));
+  tell_of_interrupt("the figures are of the dispatchers until then");
   return 0;
 }
 
@@ -183,7 +187,7 @@ CompareJobsOptions comparison_options(const ClusterArguments& arguments, const M
   options.turns.seed = arguments.seed;
   options.turns.stop = stop_on_interrupt();
   options.unknown_load = hidden_load(arguments, machine);
-  options.on_note = [](const std::string& note) { fmt::print(stderr, "tutti: {}\n", note); };
+  options.on_note = print_note;
   if (shows_progress()) {
     const int turns = options.turns.warm_up + options.turns.repeats;
     options.progress = [turns](const std::string& dispatcher, int turn, int64_t ended,

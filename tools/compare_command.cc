@@ -244,9 +244,7 @@ int run_compare_for_real(const CompareArguments& arguments, const Problem& probl
   const Result<std::unique_ptr<LocalRuntime>> runtime =
       LocalRuntime::open(problem.machine, OpTable::standard());
   if (!runtime) return report(runtime.error());
-  if (const std::string note = (*runtime)->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+  print_note((*runtime)->note());
   const auto plans = plans_to_run(arguments, problem, entries);
   if (!plans) return report(plans.error());
   const Stop stop = arguments.search.to_budget().stop;

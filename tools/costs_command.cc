@@ -10,8 +10,6 @@
 #include "tools/import_flags.h"
 #include "tools/inputs.h"
 #include "tutti/base/file/json_writer.h"
-#include "tutti/base/file/output.h"
-#include "tutti/costs/file.h"
 #include "tutti/costs/profile.h"
 #include "tutti/graph/import/text.h"
 
@@ -95,9 +93,7 @@ int run_import(const CostsArguments& arguments) {
                     shown(match.unmatched.empty() ? "" : match.unmatched[0]))));
   }
   spec->op_times.insert(spec->op_times.end(), match.op_times.begin(), match.op_times.end());
-  const bool as_json = arguments.output.ends_with(".json");
-  const Result<void> written =
-      write_file(arguments.output, as_json ? costs_to_json(*spec) : costs_to_toml(*spec));
+  const Result<void> written = write_costs(arguments.output, *spec);
   if (!written) return report(written.error());
   say(arguments, *profile, match, imported->graph);
   return 0;

@@ -10,8 +10,6 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tutti/base/file/output.h"
-#include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 
 namespace tutti {
@@ -77,9 +75,7 @@ int run_demands(const DemandArguments& arguments) {
         {.kind = kinds.first, .device_kind = kinds.second, .memory_bytes_per_s = rate});
     ++added;
   }
-  const bool as_json = arguments.output.ends_with(".json");
-  const Result<void> written =
-      write_file(arguments.output, as_json ? costs_to_json(*spec) : costs_to_toml(*spec));
+  const Result<void> written = write_costs(arguments.output, *spec);
   if (!written) return report(written.error());
   fmt::print(stderr, "tutti: {} demands were added to those of {}\n", added, arguments.costs);
   return 0;

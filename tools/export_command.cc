@@ -39,7 +39,7 @@ int run_ort(const ExportArguments& arguments, const Imported& imported, const Pl
   if (!bytes) return report(bytes.error());
   const Result<AnnotatedModel> model = annotate_onnx(*bytes, plan, problem);
   if (!model) return report(invalid_input(file + ": " + model.error().message));
-  if (!model->warning.empty()) fmt::print(stderr, "tutti: warning: {}\n", model->warning);
+  if (!model->warning.empty()) print_warning(model->warning);
   const Result<void> written = write_file(arguments.output, model->bytes);
   if (!written) return report(written.error());
   // Standard output may be the model.

@@ -224,6 +224,10 @@ Result<CostSpec> load_costs(const std::string& path) {
   return read_costs(*source);
 }
 
+Result<void> write_costs(const std::string& path, const CostSpec& costs) {
+  return write_file(path, path.ends_with(".json") ? costs_to_json(costs) : costs_to_toml(costs));
+}
+
 Result<void> check_output(const std::string& flag, const std::string& output,
                           const std::vector<std::string>& inputs) {
   if (output.empty()) return {};
@@ -287,6 +291,10 @@ ReadyOrder ModelOptions::ready_order() const {
 
 void print_warning(const std::string& text) {
   fmt::print(stderr, "tutti: warning: {}\n", text);
+}
+
+void print_note(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "tutti: {}\n", text);
 }
 
 int report(const Error& error) {

@@ -61,6 +61,8 @@ struct ProblemInputs {
 
 // A costs file; without a name, costs that say nothing. Fails as Source::open and read_costs do.
 Result<CostSpec> load_costs(const std::string& path);
+// As TOML, or as JSON if the name ends in .json.
+Result<void> write_costs(const std::string& path, const CostSpec& costs);
 
 // The checks that loading a problem has, for commands that add graphs as jobs: fails
 // (invalid_input) on names in the costs that look like slips, and prints warnings about the costs.
@@ -118,6 +120,8 @@ CLI::Validator finite_range(double least, double most);
 
 // Prints "tutti: warning: " and the sentence to standard error.
 void print_warning(const std::string& text);
+// Prints "tutti: " and the sentence to standard error; nothing if it is empty.
+void print_note(const std::string& text);
 
 // Prints the sentence and gives the exit code that belongs to its kind.
 int report(const Error& error);

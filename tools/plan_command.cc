@@ -59,7 +59,7 @@ Result<void> keep_state(const std::string& path, const Problem& problem, AutoSet
   settings.on_round = [path, owner, show = settings.on_round](const IslandsState& state) {
     if (show) show(state);
     const Result<void> written = write_file(path, state_to_json(state, owner));
-    if (!written) fmt::print(stderr, "tutti: warning: {}\n", written.error().message);
+    if (!written) print_warning(written.error().message);
   };
   return {};
 }

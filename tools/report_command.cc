@@ -138,26 +138,24 @@ std::optional<Duration> single_device(const Problem& problem,
   return single_device_makespan(problem, model, ReadyOrder::priority, /*seed=*/1, /*runs=*/1);
 }
 
+template <class Part>
+Result<void> take(Result<Part> part, std::vector<Part>& parts) {
+  if (!part) return part.error();
+  parts.push_back(std::move(*part));
+  return {};
+}
+
 Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page) {
   page.problem = problem;
   for (Input& input : inputs) {
     if (input.what == What::graph || input.what == What::model) continue;
-    if (input.what == What::comparison) {
-      Result<Comparison> comparison = read_comparison(input.source);
-      if (!comparison) return comparison.error();
-      page.comparisons.push_back(std::move(*comparison));
-      continue;
-    }
-    if (input.what == What::validation) {
-      Result<ReportedValidation> validation = read_validation(input.source);
-      if (!validation) return validation.error();
-      page.validations.push_back(std::move(*validation));
-      continue;
-    }
-    if (input.what == What::output) {
-      Result<CommandOutput> output = read_command_output(input.source);
-      if (!output) return output.error();
-      page.outputs.push_back(std::move(*output));
+    if (input.what == What::comparison || input.what == What::validation ||
+        input.what == What::output) {
+      const Result<void> taken =
+          input.what == What::comparison   ? take(read_comparison(input.source), page.comparisons)
+          : input.what == What::validation ? take(read_validation(input.source), page.validations)
+                                           : take(read_command_output(input.source), page.outputs);
+      if (!taken) return taken;
       continue;
     }
     if (input.what == What::training_log) {
@@ -171,9 +169,7 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
       return invalid_input(fmt::format("{} says nothing without its graph; give the graph file too",
                                        input.source.name()));
     }
-    Result<ReportedRun> run = read_run(*problem, input);
-    if (!run) return run.error();
-    page.runs.push_back(std::move(*run));
+    if (Result<void> taken = take(read_run(*problem, input), page.runs); !taken) return taken;
   }
   if (page.runs.empty() && page.comparisons.empty() && page.training.empty() &&
       page.validations.empty() && page.outputs.empty() && page.beliefs.empty()) {
@@ -206,10 +202,7 @@ Result<void> add_belief(const ReportArguments& arguments, std::vector<Input>& in
     question.model = &*file;
     question.model_name = model->source.name();
   }
-  Result<ReportedBelief> belief = find_belief(question);
-  if (!belief) return belief.error();
-  page.beliefs.push_back(std::move(*belief));
-  return {};
+  return take(find_belief(question), page.beliefs);
 }
 
 bool reads_standard_input_twice(const ReportArguments& arguments) {

@@ -119,9 +119,7 @@ int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   }
   Result<std::unique_ptr<LocalRuntime>> runtime = LocalRuntime::open(problem.machine, table);
   if (!runtime) return report(runtime.error());
-  if (const std::string note = (*runtime)->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+  print_note((*runtime)->note());
   const Result<Runs> runs = run_all(arguments, problem, **runtime);
   if (!runs) return report(runs.error());
   return report_runs(arguments, problem, *runs,

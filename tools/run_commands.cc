@@ -230,9 +230,7 @@ int run_commands(const CommandFlags& flags, const ProblemInputs& inputs, const P
   if (const auto opened = open_runtime(*session, flags, stop); !opened) {
     return report(opened.error());
   }
-  if (const std::string note = session->runtime->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+  print_note(session->runtime->note());
   const Result<Trace> ran = run(*session, source, common, stop);
   if (!ran) {
     const Error error =

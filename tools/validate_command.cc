@@ -14,7 +14,6 @@
 #include "tutti/calibrate/measuring_runtime.h"
 #include "tutti/calibrate/plans.h"
 #include "tutti/calibrate/validate.h"
-#include "tutti/costs/file.h"
 #include "tutti/machine/preset.h"
 #include "tutti/search/planners.h"
 
@@ -93,9 +92,7 @@ Result<Validation> run_plans(const ValidateArguments& arguments,
   const Machine& machine = problems[0].problem->machine;
   const Result<std::unique_ptr<MeasuringRuntime>> runtime = MeasuringRuntime::open(machine, stop);
   if (!runtime) return runtime.error();
-  if (const std::string note = (*runtime)->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+  print_note((*runtime)->note());
   const auto count = static_cast<int>(problems.size());
   std::vector<std::vector<Plan>> plans;
   std::vector<ToValidate> cases;
@@ -125,7 +122,7 @@ Result<void> update_costs(const std::string& path, const Validation& validation)
   Result<CostSpec> spec = load_costs(path);
   if (!spec) return spec.error();
   spec->validation = validation.summary();
-  return write_file(path, path.ends_with(".json") ? costs_to_json(*spec) : costs_to_toml(*spec));
+  return write_costs(path, *spec);
 }
 
 std::string percent_text(double share) {

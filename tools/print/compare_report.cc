@@ -4,8 +4,8 @@
 
 #include "tools/inputs.h"
 #include "tools/table.h"
-#include "tutti/base/fingerprint.h"
 #include "tutti/base/file/json_writer.h"
+#include "tutti/base/fingerprint.h"
 #include "tutti/base/statistics.h"
 
 namespace tutti {

@@ -19,17 +19,16 @@ struct CancelArguments {
 int run_cancel(const CancelArguments& arguments) {
   Result<HttpClient> client = arguments.server.connect();
   if (!client) return report(client.error());
-  const Result<std::string> body =
-      good_answer(client->ask("DELETE", "/v1/jobs/" + percent_encoded(arguments.job)));
-  if (!body) return report(body.error());
-  const Result<Document> job = read_answer(*body);
-  if (!job) return report(job.error());
+  const Result<Answer> answer =
+      ask(*client, "DELETE", "/v1/jobs/" + percent_encoded(arguments.job));
+  if (!answer) return report(answer.error());
+  const Document& job = answer->document;
   if (arguments.server.json) {
-    fmt::print("{}", *body);
-  } else if (entry_text(*job, "state") == "running") {
-    fmt::print("{}: asked to stop; it is running\n", entry_text(*job, "id"));
+    fmt::print("{}", answer->body);
+  } else if (entry_text(job, "state") == "running") {
+    fmt::print("{}: asked to stop; it is running\n", entry_text(job, "id"));
   } else {
-    fmt::print("{}\n", job_line(*job));
+    fmt::print("{}\n", job_line(job));
   }
   return 0;
 }

@@ -20,12 +20,10 @@ struct DrainArguments {
 
 // How many jobs are open, by the answer to a drain.
 Result<int64_t> ask_once(HttpClient& client, std::string& body) {
-  const Result<std::string> answer = good_answer(client.ask("POST", "/v1/drain"));
+  const Result<Answer> answer = ask(client, "POST", "/v1/drain");
   if (!answer) return answer.error();
-  body = *answer;
-  const Result<Document> read = read_answer(body);
-  if (!read) return read.error();
-  const Document* const open = read->find("open");
+  body = answer->body;
+  const Document* const open = answer->document.find("open");
   if (open == nullptr) return failed("the server's answer does not say how many jobs are open");
   return open->integer;
 }

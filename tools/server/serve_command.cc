@@ -329,9 +329,7 @@ int run_serve(ServeArguments arguments) {
         "the server again",
         why)));
   };
-  arguments.daemon.on_note = [](const std::string& sentence) {
-    fmt::print(stderr, "tutti: {}\n", sentence);
-  };
+  arguments.daemon.on_note = print_note;
   arguments.daemon.make_graph = [](const std::string& words, int64_t most_ops) {
     constexpr double kEdgesOfAnOp = 8;
     return make_graph(words, static_cast<double>(most_ops) * (1 + kEdgesOfAnOp));
@@ -339,9 +337,7 @@ int run_serve(ServeArguments arguments) {
   Result<std::unique_ptr<Daemon>> daemon =
       Daemon::open(arguments.daemon, std::move(running->runner), std::move(running->meter));
   if (!daemon) return report(daemon.error());
-  for (const std::string& notice : (*daemon)->notices()) {
-    fmt::print(stderr, "tutti: {}\n", notice);
-  }
+  for (const std::string& notice : (*daemon)->notices()) print_note(notice);
   Api api(**daemon, Guard(tokens, arguments.names),
           {.most_body_bytes = arguments.most_body_mib << 20,
            .version = TUTTI_VERSION,

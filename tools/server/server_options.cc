@@ -28,15 +28,16 @@ Result<HttpClient> ServerOptions::connect() const {
                           ca);
 }
 
-Result<Document> read_answer(const std::string& body) {
-  Source source = Source::from_text("the server's answer", body);
-  return read_json(source);
-}
-
-Result<std::string> good_answer(const Result<HttpReply>& reply) {
+Result<Answer> ask(HttpClient& client, const std::string& method, const std::string& target,
+                   const std::string& content) {
+  Result<HttpReply> reply = client.ask(method, target, content);
   if (!reply) return reply.error();
-  if (reply->status >= 200 && reply->status < 300) return reply->body;
-  const Result<Document> read = read_answer(reply->body);
+  Source source = Source::from_text("the server's answer", reply->body);
+  Result<Document> read = read_json(source);
+  if (reply->status >= 200 && reply->status < 300) {
+    if (!read) return read.error();
+    return Answer{std::move(reply->body), std::move(*read)};
+  }
   const std::string sentence =
       read && read->find("error") != nullptr
           ? read->find("error")->text
@@ -69,15 +70,12 @@ std::string job_line(const Document& job) {
   return line;
 }
 
-Result<std::string> wait_for_job(HttpClient& client, const std::string& id) {
+Result<Answer> wait_for_job(HttpClient& client, const std::string& id) {
   while (true) {
-    Result<std::string> body =
-        good_answer(client.ask("GET", "/v1/jobs/" + percent_encoded(id) + "?wait=30"));
-    if (!body) return body.error();
-    const Result<Document> job = read_answer(*body);
-    if (!job) return job.error();
-    const std::string state = entry_text(*job, "state");
-    if (state == "done" || state == "failed" || state == "cancelled") return body;
+    Result<Answer> answer = ask(client, "GET", "/v1/jobs/" + percent_encoded(id) + "?wait=30");
+    if (!answer) return answer;
+    const std::string state = entry_text(answer->document, "state");
+    if (state == "done" || state == "failed" || state == "cancelled") return answer;
   }
 }
 

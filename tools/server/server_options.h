@@ -1,4 +1,4 @@
-// How the commands that ask a server find it: tutti submit, status, cancel, drain.
+// What the clients of a server share: tutti submit, status, cancel, drain.
 
 #ifndef TUTTI_TOOLS_SERVER_SERVER_OPTIONS_H_
 #define TUTTI_TOOLS_SERVER_SERVER_OPTIONS_H_
@@ -24,16 +24,22 @@ struct ServerOptions {
   Result<HttpClient> connect() const;
 };
 
-// The body of a good answer. Fails with the server's own sentence: (invalid_input) if the request
-// was wrong, (failed) if the server cannot do it now.
-Result<std::string> good_answer(const Result<HttpReply>& reply);
-Result<Document> read_answer(const std::string& body);
+// A good answer of the server.
+struct Answer {
+  std::string body;
+  Document document;
+};
 
-// What people want to know of a job, in one line.
+// Fails with the server's own sentence: (invalid_input) if the request was wrong, (failed) if the
+// server cannot do it now.
+Result<Answer> ask(HttpClient& client, const std::string& method, const std::string& target,
+                   const std::string& content = "");
+
+// A job in one line.
 std::string job_line(const Document& job);
 
-// Asks until the job is over, or for ever.
-Result<std::string> wait_for_job(HttpClient& client, const std::string& id);
+// Asks until the job is over, without a limit of time.
+Result<Answer> wait_for_job(HttpClient& client, const std::string& id);
 
 // 0 for a job that is done, 1 for one that failed or was cancelled.
 int exit_code_of(const Document& job);

@@ -62,22 +62,20 @@ int run_status(const StatusArguments& arguments) {
   }
   Result<HttpClient> client = arguments.server.connect();
   if (!client) return report(client.error());
-  const Result<std::string> body =
-      arguments.job.empty() ? good_answer(client->ask("GET", "/v1/overview"))
-      : arguments.wait
-          ? wait_for_job(*client, arguments.job)
-          : good_answer(client->ask("GET", "/v1/jobs/" + percent_encoded(arguments.job)));
-  if (!body) return report(body.error());
-  const Result<Document> answer = read_answer(*body);
+  const Result<Answer> answer =
+      arguments.wait ? wait_for_job(*client, arguments.job)
+                     : ask(*client, "GET",
+                           arguments.job.empty() ? "/v1/overview"
+                                                 : "/v1/jobs/" + percent_encoded(arguments.job));
   if (!answer) return report(answer.error());
   if (arguments.server.json) {
-    fmt::print("{}", *body);
+    fmt::print("{}", answer->body);
   } else if (arguments.job.empty()) {
-    print_overview(*answer);
+    print_overview(answer->document);
   } else {
-    fmt::print("{}\n", job_line(*answer));
+    fmt::print("{}\n", job_line(answer->document));
   }
-  return arguments.wait ? exit_code_of(*answer) : 0;
+  return arguments.wait ? exit_code_of(answer->document) : 0;
 }
 
 }  // namespace

@@ -73,18 +73,11 @@ int run_submit(const SubmitArguments& arguments) {
   if (!client) return report(client.error());
   std::string target = fmt::format("/v1/jobs?priority={}", arguments.priority);
   if (arguments.id) target += "&id=" + percent_encoded(*arguments.id);
-  Result<std::string> body = good_answer(client->ask("POST", target, *content));
-  if (!body) return report(body.error());
-  Result<Document> job = read_answer(*body);
+  Result<Answer> job = ask(*client, "POST", target, *content);
+  if (job && arguments.wait) job = wait_for_job(*client, entry_text(job->document, "id"));
   if (!job) return report(job.error());
-  if (arguments.wait) {
-    body = wait_for_job(*client, entry_text(*job, "id"));
-    if (!body) return report(body.error());
-    job = read_answer(*body);
-    if (!job) return report(job.error());
-  }
-  fmt::print("{}", arguments.server.json ? *body : job_line(*job) + "\n");
-  return exit_code_of(*job);
+  fmt::print("{}", arguments.server.json ? job->body : job_line(job->document) + "\n");
+  return exit_code_of(job->document);
 }
 
 }  // namespace

@@ -4,19 +4,39 @@
 #define TUTTI_TOOLS_TRAIN_FLAGS_H_
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "tools/search_options.h"
 #include "tutti/train/training.h"
 
 namespace tutti {
 
-// A setting of the configuration, unless a flag was given for it.
-template <class T>
-void override(const std::optional<T>& given, T& setting) {
-  if (given) setting = *given;
-}
+// Flags that replace settings of a configuration if they are given.
+template <class Settings>
+class Overrides {
+ public:
+  // `setting` is a member of the settings, or a function that gives a reference into them.
+  template <class Setting>
+  CLI::Option* add(CLI::App& command, const char* flag, Setting setting, const char* about) {
+    using Value = std::remove_reference_t<std::invoke_result_t<Setting, Settings&>>;
+    const auto given = std::make_shared<std::optional<Value>>();
+    apply_.push_back([given, setting](Settings& settings) {
+      if (*given) std::invoke(setting, settings) = **given;
+    });
+    return command.add_option(flag, *given, about);
+  }
+  void apply(Settings& settings) const {
+    for (const auto& one : apply_) one(settings);
+  }
+
+ private:
+  std::vector<std::function<void(Settings& settings)>> apply_;
+};
 
 // --budget and --out. `about_budget` ends the description of the budget.
 void add_run_flags(CLI::App& command, SearchOptions& budget, std::string& folder,

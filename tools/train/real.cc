@@ -87,9 +87,7 @@ Result<void> train_for_real(const RealTraining& training, const TensorFile& star
   if (!known) return known.error();
   auto runtime = MeasuringRuntime::open(problem.machine, training.stop);
   if (!runtime) return runtime.error();
-  if (const std::string note = (*runtime)->note(); !note.empty()) {
-    fmt::print(stderr, "tutti: {}\n", note);
-  }
+  print_note((*runtime)->note());
   if (!training.plans.empty() &&
       std::filesystem::exists(training.folder + "/checkpoint.safetensors")) {
     fmt::print(stderr, "tutti: the run in {} goes on; --plans is for its beginning and not read\n",

@@ -38,47 +38,21 @@ struct SymphonyArguments {
   bool always_work = false;
   bool no_launched = false;
   std::optional<int> belief_samples;
-  std::optional<int64_t> episodes;
-  std::optional<int> scenarios;
-  std::optional<int> rollouts;
-  std::optional<int> passage;
-  std::optional<int> repeats;
-  std::optional<int> minibatches;
-  std::optional<int> averaged_over;
-  std::optional<int> check_every;
-  std::optional<int> checks;
-  std::optional<double> first_rate;
-  std::optional<double> last_rate;
-  std::optional<double> belief_rate;
-  std::optional<double> entropy;
-  std::optional<double> horizon;
+  Overrides<SymphonySettings> overrides;
 };
 
 // What the flags say goes before what the configuration says.
 void apply_flags(const SymphonyArguments& arguments, SymphonyConfiguration& made) {
   SymphonyShape& shape = made.shape;
   shape.knowledge = *parse_information_level(arguments.knowledge);  // CLI11 has checked it
-  override(arguments.belief_samples, shape.samples);
+  if (arguments.belief_samples) shape.samples = *arguments.belief_samples;
   shape.topology = !arguments.no_topology;
   shape.memory = !arguments.no_memory;
   shape.no_op = !arguments.always_work;
   shape.launched = !arguments.no_launched;
   shape.counter_errors = !arguments.no_counter_errors;
   SymphonySettings& settings = made.settings;
-  override(arguments.episodes, settings.episodes);
-  override(arguments.scenarios, settings.scenarios);
-  override(arguments.rollouts, settings.rollouts);
-  override(arguments.passage, settings.passage);
-  override(arguments.repeats, settings.repeats);
-  override(arguments.minibatches, settings.minibatches);
-  override(arguments.averaged_over, settings.averaged_over);
-  override(arguments.check_every, settings.check_every);
-  override(arguments.checks, settings.checks);
-  override(arguments.first_rate, settings.learning_rate.first);
-  override(arguments.last_rate, settings.learning_rate.last);
-  override(arguments.belief_rate, settings.belief_rate);
-  override(arguments.entropy, settings.entropy_weight.first);
-  override(arguments.horizon, settings.horizon);
+  arguments.overrides.apply(settings);
   if (arguments.fixed_belief) settings.belief_rate = 0;
   settings.seed = arguments.common.seed;
   settings.threads = arguments.common.thread_count();
@@ -207,38 +181,36 @@ Result<void> train(const SymphonyArguments& arguments) {
   return {};
 }
 
-void add_learning_flags(CLI::App& command, SymphonyArguments& arguments) {
+void add_learning_flags(CLI::App& command, Overrides<SymphonySettings>& overrides) {
+  using Settings = SymphonySettings;
+  const auto add = [&](const char* flag, auto setting, const char* about, const auto& range) {
+    overrides.add(command, flag, setting, about)->check(range);
+  };
   const auto count = CLI::Range(1, 1 << 16);
   const auto rate = finite_range(0, 10);
-  command.add_option("--episodes", arguments.episodes, "Episodes in all")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  command.add_option("--scenarios", arguments.scenarios, "Scenarios of an update")->check(count);
-  command.add_option("--rollouts", arguments.rollouts, "Episodes of each")->check(count);
-  command.add_option("--passage", arguments.passage, "Decisions that slopes go back through")
-      ->check(count);
-  command
-      .add_option("--repeats", arguments.repeats, "How often an update's episodes are learned from")
-      ->check(count);
-  command.add_option("--minibatches", arguments.minibatches, "Steps of each time")->check(count);
-  command
-      .add_option("--averaged-over", arguments.averaged_over,
-                  "The model is the mean of the weights after about so many updates")
-      ->check(count);
-  command.add_option("--check-every", arguments.check_every, "Updates between two judgements")
-      ->check(count);
-  command
-      .add_option("--checks", arguments.checks,
-                  "Scenarios of a judgement, of each load, with and without unknown load")
-      ->check(count);
-  command.add_option("--first-rate", arguments.first_rate, "Learning rate at first")->check(rate);
-  command.add_option("--last-rate", arguments.last_rate, "Learning rate at last")->check(rate);
-  command.add_option("--belief-rate", arguments.belief_rate, "Of the belief's constants")
-      ->check(rate);
-  command.add_option("--entropy", arguments.entropy, "Entropy weight at first")->check(rate);
-  command
-      .add_option("--horizon", arguments.horizon,
-                  "What comes later than so many critical paths counts less")
-      ->check(finite_range(0.01, 1e4));
+  add("--episodes", &Settings::episodes, "Episodes in all",
+      CLI::Range(int64_t{1}, int64_t{1} << 40));
+  add("--scenarios", &Settings::scenarios, "Scenarios of an update", count);
+  add("--rollouts", &Settings::rollouts, "Episodes of each scenario", count);
+  add("--passage", &Settings::passage, "Decisions that gradients go back through", count);
+  add("--repeats", &Settings::repeats, "How often an update's episodes are learned from", count);
+  add("--minibatches", &Settings::minibatches, "Steps of each repeat", count);
+  add("--averaged-over", &Settings::averaged_over,
+      "The model is the mean of the weights after about so many updates", count);
+  add("--check-every", &Settings::check_every, "Updates between two evaluations", count);
+  add("--checks", &Settings::checks,
+      "Scenarios of an evaluation, of each load, with and without hidden load", count);
+  const auto first_rate = [](Settings& settings) -> double& {
+    return settings.learning_rate.first;
+  };
+  const auto last_rate = [](Settings& settings) -> double& { return settings.learning_rate.last; };
+  const auto entropy = [](Settings& settings) -> double& { return settings.entropy_weight.first; };
+  add("--first-rate", first_rate, "Learning rate at first", rate);
+  add("--last-rate", last_rate, "Learning rate at last", rate);
+  add("--belief-rate", &Settings::belief_rate, "Learning rate of the belief's constants", rate);
+  add("--entropy", entropy, "Entropy weight at first", rate);
+  add("--horizon", &Settings::horizon, "What comes later than so many critical paths counts less",
+      finite_range(0.01, 1e4));
 }
 
 void add_ablation_flags(CLI::App& command, SymphonyArguments& arguments) {
@@ -303,8 +275,10 @@ void add_symphony(CLI::App& app, int& exit_code) {
       ->delimiter(',')
       ->check(finite_range(0.01, 10));
   command
-      .add_option("--unknown-load", arguments->world.unknown_load,
-                  "Share that unknown tenants take of a resource, in half of the episodes")
+      .add_option(
+          "--unknown-load", arguments->world.unknown_load,
+          "Hidden load: share of each resource used by processes that the scheduler cannot see, in "
+          "half of the episodes (0 to 1)")
       ->check(finite_range(0, 1))
       ->capture_default_str();
   command.add_option("--readings", arguments->world.readings, "Of a counter between decisions")
@@ -313,7 +287,7 @@ void add_symphony(CLI::App& app, int& exit_code) {
   command.add_option("--jobs", arguments->world.jobs_per_episode, "Jobs of an episode")
       ->check(CLI::Range(1, 1 << 16))
       ->capture_default_str();
-  add_learning_flags(command, *arguments);
+  add_learning_flags(command, arguments->overrides);
   add_ablation_flags(command, *arguments);
   command.callback([arguments, &command, &exit_code] {
     check_use(command, *arguments);

@@ -33,38 +33,15 @@ struct TrainArguments {
   std::string teacher;
   std::optional<int64_t> imitation;
   std::optional<int64_t> episodes;
-  std::optional<int> problems;
-  std::optional<int> samples;
   std::optional<int> lessons;
-  std::optional<int> scenarios;
-  std::optional<int64_t> search;
-  std::optional<double> label_weight;
-  std::optional<double> gradient_weight;
-  std::optional<double> first_rate;
-  std::optional<double> last_rate;
-  std::optional<double> entropy;
-  std::optional<double> clip_ratio;
-  std::optional<int> repeats;
-  std::optional<int> most_ops;
+  Overrides<TrainSettings> overrides;
   std::string stage = "simulation";
   RealTraining real;
 };
 
 // What the flags say goes before what the configuration says; of the stages, to the last.
 void apply_flags(const TrainArguments& arguments, TrainSettings& settings) {
-  override(arguments.problems, settings.problems_per_update);
-  override(arguments.samples, settings.episodes_per_problem);
-  override(arguments.scenarios, settings.scenarios);
-  override(arguments.most_ops, settings.curriculum.most_ops);
-  StageSettings& stage = settings.stages.back();
-  override(arguments.search, stage.search_evaluations);
-  override(arguments.label_weight, stage.label_weight);
-  override(arguments.gradient_weight, stage.gradient_weight);
-  override(arguments.first_rate, stage.learning_rate.first);
-  override(arguments.last_rate, stage.learning_rate.last);
-  override(arguments.entropy, stage.entropy_weight.first);
-  override(arguments.clip_ratio, stage.clip_ratio);
-  override(arguments.repeats, stage.repeats);
+  arguments.overrides.apply(settings);
   settings.lessons_per_problem =
       arguments.lessons.value_or(usual_lessons(settings, arguments.graphs.size()));
   settings.teacher = arguments.teacher;
@@ -194,7 +171,7 @@ Result<void> train(const CLI::App& command, const TrainArguments& arguments) {
   if (!made) return made.error();
   apply_flags(arguments, made->settings);
   if (auto good = check_settings(made->settings, worlds.empty()); !good) return good;
-  if (arguments.search && made->settings.stages.back().label_weight <= 0) {
+  if (command.count("--search") > 0 && made->settings.stages.back().label_weight <= 0) {
     return invalid_input("--search is for self-labels, and there are none; give --label-weight");
   }
   std::string path = "a fresh network";
@@ -267,25 +244,28 @@ std::string usual_figures() {
                             StageSettings{}.repeats);
 }
 
-// What the last stage alone is told.
-void add_last_stage(CLI::App& command, TrainArguments& arguments) {
-  const char* const group = "The last stage alone";
-  const auto share = finite_range(0, 1e6);
-  const auto add = [&](const char* flag, std::optional<double>& setting, const char* what) {
-    command.add_option(flag, setting, what)->check(share)->group(group);
+// Settings of the last stage alone.
+void add_last_stage(CLI::App& command, Overrides<TrainSettings>& overrides) {
+  const auto add = [&](const char* flag, auto setting, const char* what, const auto& range) {
+    const auto of_last = [setting](TrainSettings & settings) -> auto& {
+      return std::invoke(setting, settings.stages.back());
+    };
+    overrides.add(command, flag, of_last, what)->check(range)->group("The last stage alone");
   };
-  command.add_option("--search", arguments.search, "Simulations to improve a label in an update")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
-      ->group(group);
-  add("--label-weight", arguments.label_weight, "Of self-labels");
-  add("--gradient-weight", arguments.gradient_weight, "Of the policy gradient");
-  add("--first-rate", arguments.first_rate, "Learning rate at first");
-  add("--last-rate", arguments.last_rate, "Learning rate at last");
-  add("--entropy", arguments.entropy, "Entropy weight at first");
-  add("--clip-ratio", arguments.clip_ratio, "Proximal clipping; 0: none");
-  command.add_option("--repeats", arguments.repeats, "Steps on the same episodes")
-      ->check(CLI::Range(1, 1 << 16))
-      ->group(group);
+  using Stage = StageSettings;
+  const auto share = finite_range(0, 1e6);
+  add("--search", &Stage::search_evaluations, "Simulations to improve a label in an update",
+      CLI::Range(int64_t{0}, int64_t{1} << 40));
+  add("--label-weight", &Stage::label_weight, "Of self-labels", share);
+  add("--gradient-weight", &Stage::gradient_weight, "Of the policy gradient", share);
+  const auto first_rate = [](Stage& stage) -> double& { return stage.learning_rate.first; };
+  const auto last_rate = [](Stage& stage) -> double& { return stage.learning_rate.last; };
+  const auto entropy = [](Stage& stage) -> double& { return stage.entropy_weight.first; };
+  add("--first-rate", first_rate, "Learning rate at first", share);
+  add("--last-rate", last_rate, "Learning rate at last", share);
+  add("--entropy", entropy, "Entropy weight at first", share);
+  add("--clip-ratio", &Stage::clip_ratio, "Proximal clipping; 0: none", share);
+  add("--repeats", &Stage::repeats, "Steps on the same episodes", CLI::Range(1, 1 << 16));
 }
 
 void add_real_stage(CLI::App& command, TrainArguments& arguments) {
@@ -343,18 +323,29 @@ void add_doppler(CLI::App& app, int& exit_code) {
   doppler.add_option("--episodes", arguments->episodes, "Episodes of the last stage")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   const auto count = CLI::Range(1, 1 << 16);
-  doppler.add_option("--problems", arguments->problems, "Problems of an update")->check(count);
-  doppler.add_option("--samples", arguments->samples, "Episodes of a problem in an update")
+  Overrides<TrainSettings>& overrides = arguments->overrides;
+  overrides
+      .add(doppler, "--problems", &TrainSettings::problems_per_update, "Problems of an update")
+      ->check(count);
+  overrides
+      .add(doppler, "--samples", &TrainSettings::episodes_per_problem,
+           "Episodes of a problem in an update")
       ->check(count);
   doppler
       .add_option("--lessons", arguments->lessons,
                   "Lessons that a problem's episodes make, learned from side by side; without it: "
                   "4, less if there are several problems or fewer episodes")
       ->check(count);
-  doppler.add_option("--scenarios", arguments->scenarios, "Scenarios an episode is judged on")
+  overrides
+      .add(doppler, "--scenarios", &TrainSettings::scenarios,
+           "Scenarios an episode is evaluated on")
       ->check(count);
-  add_last_stage(doppler, *arguments);
-  doppler.add_option("--most-ops", arguments->most_ops, "Largest graph that is drawn")
+  add_last_stage(doppler, arguments->overrides);
+  overrides
+      .add(
+          doppler, "--most-ops",
+          [](TrainSettings & settings) -> auto& { return settings.curriculum.most_ops; },
+          "Largest graph that is drawn")
       ->check(CLI::Range(CurriculumSpec{}.least_ops, 1 << 20));
   doppler
       .add_option("--stage", arguments->stage,

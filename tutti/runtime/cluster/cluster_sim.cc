@@ -435,7 +435,8 @@ void ClusterSim::move_on() {
 }
 
 Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
-                               Dispatcher& dispatcher, uint64_t seed, int64_t most_decisions) {
+                               Dispatcher& dispatcher, uint64_t seed, int64_t most_decisions,
+                               const Stop& stop) {
   ClusterRun run;
   dispatcher.begin(*sim.state().cluster, seed);
   sim.reset(std::move(arrivals), seed);
@@ -444,6 +445,7 @@ Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
       return failed(fmt::format("after {} decisions {} jobs are still in the system",
                                 sim.decisions(), sim.state().in_system.size()));
     }
+    if (stop.now()) return failed("stopped before all jobs had ended");
     Result<double> reward = sim.step(dispatcher.decide(sim.state()));
     if (!reward) return reward.error();
     run.reward += *reward;

@@ -23,6 +23,7 @@
 #include <queue>
 #include <vector>
 
+#include "tutti/base/stop.h"
 #include "tutti/plan/cluster_ledger.h"
 #include "tutti/plan/dispatch.h"
 #include "tutti/runtime/cluster/flows.h"
@@ -142,16 +143,17 @@ class ClusterSim {
 };
 
 // A whole run. Fails with a sentence if the dispatcher answers what check_action does not allow, or
-// if after `most_decisions` jobs are left.
+// if jobs are left after `most_decisions`, or when it is stopped.
 struct ClusterRun {
   std::vector<JobRecord> jobs;
   int64_t decisions = 0;
   double reward = 0;
   Duration makespan{0};
 };
+inline constexpr int64_t kMostDecisions = int64_t{1} << 40;
 Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
                                Dispatcher& dispatcher, uint64_t seed,
-                               int64_t most_decisions = int64_t{1} << 40);
+                               int64_t most_decisions = kMostDecisions, const Stop& stop = {});
 
 }  // namespace tutti
 
