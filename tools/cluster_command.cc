@@ -170,9 +170,9 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
 }
 
 // On every core that the machine has of this host.
-StrangerSpec hidden_load(const ClusterArguments& arguments, const Machine& machine) {
-  StrangerSpec spec{.share = arguments.unknown_load};
-  if (arguments.unknown_work == "compute") spec.work = StrangerSpec::Work::compute;
+HiddenLoadSpec hidden_load_of(const ClusterArguments& arguments, const Machine& machine) {
+  HiddenLoadSpec spec{.share = arguments.unknown_load};
+  if (arguments.unknown_work == "compute") spec.work = HiddenLoadSpec::Work::compute;
   for (const auto& slots : bind_cores(machine, cores_of_this_process()).teams) {
     for (const std::vector<int>& cores : slots)
       spec.cores.insert(spec.cores.end(), cores.begin(), cores.end());
@@ -186,7 +186,7 @@ CompareJobsOptions comparison_options(const ClusterArguments& arguments, const M
   CompareJobsOptions options = arguments.real;
   options.turns.seed = arguments.seed;
   options.turns.stop = stop_on_interrupt();
-  options.unknown_load = hidden_load(arguments, machine);
+  options.unknown_load = hidden_load_of(arguments, machine);
   options.on_note = print_note;
   if (shows_progress()) {
     const int turns = options.turns.warm_up + options.turns.repeats;

@@ -46,7 +46,7 @@ Result<void> assign_slots(const Problem& problem, const std::string& name, Trace
 
 Result<ReportedRun> run_of_trace(const Problem& problem, const std::string& name, Trace trace) {
   if (auto good = check_spans(problem, name, trace); !good) return good.error();
-  std::string by = trace.runtime;
+  std::string by = to_text(trace.runtime);
   return ReportedRun{.name = name, .by = std::move(by), .trace = std::move(trace)};
 }
 

@@ -20,7 +20,7 @@ namespace tutti {
 struct CompareJobsOptions {
   Turns turns{.warm_up = 1, .repeats = 5};
   bool verify = false;  // the first run of each dispatcher, with the reference
-  StrangerSpec unknown_load{};
+  HiddenLoadSpec unknown_load{};
   // A remark about how devices were bound, before the runs.
   std::function<void(const std::string& note)> on_note{};
   // Called now and then during a run.

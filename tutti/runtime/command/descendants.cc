@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,18 +76,40 @@ bool parse_stat(std::string_view text, ProcessStat& stat) {
 ProcessTable::ProcessTable() : entries_(new Entry[kMostProcesses]) {}
 
 int ProcessTable::signal_descendants(pid_t root, int signal) {
-  if (!fill(root)) return -1;
-  find_wanted();
+  const auto wanted = [root](pid_t process, const ProcessStat& stat) {
+    return process == root || stat.parent == root || stat.session == root;
+  };
+  return fill(wanted) ? signal_wanted(signal, root) : -1;
+}
+
+int ProcessTable::kill_orphans(std::span<const pid_t> kept) {
+  const pid_t self = ::getpid();
+  const pid_t session = ::getsid(0);
+  const auto wanted = [&](pid_t process, const ProcessStat& stat) {
+    return stat.parent == self && stat.session != session &&
+           std::find(kept.begin(), kept.end(), process) == kept.end();
+  };
+  if (!fill(wanted)) return -1;
+  const int alive = signal_wanted(SIGKILL, self);
+  for (int i = 0; i < count_; ++i) {
+    const Entry& entry = entries_[i];
+    if (entry.wanted && entry.parent == self) ::waitpid(entry.process, nullptr, WNOHANG);
+  }
+  return alive;
+}
+
+int ProcessTable::signal_wanted(int signal, pid_t except) const {
   int alive = 0;
   for (int i = 0; i < count_; ++i) {
     const Entry& entry = entries_[i];
-    if (!entry.wanted || entry.dead || entry.process == root) continue;
+    if (!entry.wanted || entry.dead || entry.process == except) continue;
     if (::kill(entry.process, signal) == 0 || errno != ESRCH) ++alive;
   }
   return alive;
 }
 
-bool ProcessTable::fill(pid_t root) {
+template <class Wanted>
+bool ProcessTable::fill(const Wanted& wanted) {
   count_ = 0;
   const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
@@ -97,25 +120,27 @@ bool ProcessTable::fill(pid_t root) {
     for (long at = 0; at < bytes;) {
       const auto* entry = reinterpret_cast<const DirectoryEntry*>(buffer.data() + at);
       at += entry->length;
-      if (const pid_t process = number_of(entry->name); process > 0) add(process, root);
+      if (const pid_t process = number_of(entry->name); process > 0) add(process, wanted);
     }
   }
   ::close(folder);
   std::sort(entries_.get(), entries_.get() + count_,
             [](const Entry& a, const Entry& b) { return a.process < b.process; });
+  find_wanted();
   return count_ > 0;  // at least ourselves: what is mounted there is a proc
 }
 
-void ProcessTable::add(pid_t process, pid_t root) {
+template <class Wanted>
+void ProcessTable::add(pid_t process, const Wanted& wanted) {
   std::array<char, 1024> buffer;
   ProcessStat stat;
   if (!parse_stat(read_stat(process, buffer), stat)) return;  // it is gone
-  const bool wanted = process == root || stat.parent == root || stat.session == root;
+  const bool is_wanted = wanted(process, stat);
   if (count_ == kMostProcesses) {
-    if (!wanted) return;
+    if (!is_wanted) return;
     --count_;
   }
-  entries_[count_++] = {process, stat.parent, wanted, stat.state == 'Z' || stat.state == 'X'};
+  entries_[count_++] = {process, stat.parent, is_wanted, stat.state == 'Z' || stat.state == 'X'};
 }
 
 // Parents mostly have smaller numbers than their children, so that one pass finds nearly all.

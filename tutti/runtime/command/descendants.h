@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <span>
 
 namespace tutti {
 
@@ -23,6 +24,11 @@ class ProcessTable {
   // child is found then, as whatever is orphaned becomes a child of the nearest subreaper.
   int signal_descendants(pid_t root, int signal);
 
+  // Kills (SIGKILL) the children of this process that are in another session than it, except
+  // `kept`, with their descendants, and waits for those children that are dead. Returns how many
+  // were alive; -1: /proc cannot be read. Repeat as above.
+  int kill_orphans(std::span<const pid_t> kept);
+
  private:
   struct Entry {
     pid_t process;
@@ -31,9 +37,13 @@ class ProcessTable {
     bool dead;  // and not waited for
   };
 
-  bool fill(pid_t root);
-  void add(pid_t process, pid_t root);
+  // Those for which `wanted(process, stat)` is true, and their descendants, are wanted.
+  template <class Wanted>
+  bool fill(const Wanted& wanted);
+  template <class Wanted>
+  void add(pid_t process, const Wanted& wanted);
   void find_wanted();
+  int signal_wanted(int signal, pid_t except) const;
   const Entry* find(pid_t process) const;
 
   std::unique_ptr<Entry[]> entries_;  // by process number

@@ -179,7 +179,6 @@ TEST_P(Escape, IsOvertakenWhereItForksAllTheTime) {
 // It does what it can to its supervisor.
 TEST_P(Escape, IsEndedThoughItKillsOrStopsItsSupervisor) {
   for (const std::string signal : {"KILL", "STOP"}) {
-    if (signal == "STOP" && GetParam()) continue;  // it takes eight seconds, and is the same
     Process process = escaper(1, "stay");
     process.argv = {
         "/bin/sh", "-c",
@@ -194,6 +193,44 @@ TEST_P(Escape, IsEndedThoughItKillsOrStopsItsSupervisor) {
       process_number.pop_back();
       EXPECT_TRUE(comes_true([&] { return !is_at_work(process_number); })) << name << signal;
     }
+  }
+}
+
+// Without a timeout, too: a supervisor that is stopped would never report.
+TEST_P(Escape, DoesNotHangTuttiByStoppingItsSupervisor) {
+  Process process = escaper(1, "stay");
+  process.argv = {"/bin/sh", "-c", "echo $$ > own; kill -STOP $PPID; sleep 1000"};
+  std::atomic<bool> ended{false};
+  std::atomic<bool> stop{false};
+  std::thread impatient([&] {
+    for (int i = 0; i < 500 && !ended; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    stop.store(true);
+  });
+  const auto start = std::chrono::steady_clock::now();
+  const Result<ProcessEnd> end = run_process(process, Stop(&stop));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  ended = true;
+  impatient.join();
+  ASSERT_FALSE(end);
+  EXPECT_NE(end.error().message.find("watched over it was killed"), std::string::npos);
+  std::string process_number = text_of(folder_.path("own"));
+  process_number.pop_back();
+  EXPECT_TRUE(comes_true([&] { return !is_at_work(process_number); }));
+}
+
+// A child with a session of its own, and one whose parent has ended, are orphaned then.
+TEST_P(Escape, IsEndedThoughItKillsTheSupervisorOfAChildWithItsOwnSession) {
+  for (const int way : {1, 5, 7}) {  // s, sd, dsd
+    Process process = escaper(way, "stay");
+    std::string script = kEscaper;
+    script.replace(script.rfind("sleep 1000;"), 11, "kill 'KILL', getppid; sleep 1000;");
+    process.argv[2] = script;
+    const Result<ProcessEnd> end = run_process(process, {});
+    ASSERT_FALSE(end);
+    EXPECT_NE(end.error().message.find("watched over it was killed"), std::string::npos);
+    EXPECT_FALSE(is_at_work(escaped(way))) << kWays[way];
   }
 }
 

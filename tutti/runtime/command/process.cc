@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tutti/base/mutex.h"
 #include "tutti/runtime/command/cgroup.h"
 #include "tutti/runtime/command/supervisor.h"
 
@@ -33,6 +35,9 @@ constexpr std::chrono::seconds kGrace{2};  // between SIGTERM and SIGKILL
 constexpr std::chrono::seconds kSupervisorTime{
     8};  // with the grace, and the five that it needs at most
 constexpr int kMostRounds = 1000;
+// Looks at a supervisor that is stopped before it is killed. They are counted, not timed: a batch
+// system may stop and continue this process and its supervisor together.
+constexpr int kMostStoppedLooks = 50;
 constexpr int kMostTakes = 64;  // after the end: what could not be killed may print for ever
 constexpr size_t kLongestTail = 200;
 
@@ -110,17 +115,17 @@ int64_t whole_seconds(Duration time) {
   return seconds.count();
 }
 
-std::string why(const Fault& fault, const Process& process, const std::string& program) {
+std::string why(const StartFault& fault, const Process& process, const std::string& program) {
   const char* error = std::strerror(fault.error);
   switch (fault.at) {
-    case Fault::At::process:
+    case StartFault::At::process:
       return fmt::format("no process can be started: {}", error);
-    case Fault::At::limits:
+    case StartFault::At::limits:
       return fmt::format("its limits cannot be set: {}", error);
-    case Fault::At::directory:
+    case StartFault::At::directory:
       return fmt::format("it cannot run in '{}': {}", process.directory, error);
-    case Fault::At::nothing:
-    case Fault::At::program:
+    case StartFault::At::nothing:
+    case StartFault::At::program:
       break;
   }
   return fmt::format("program '{}' cannot be started: {}", program, error);
@@ -175,6 +180,58 @@ class Keeping {
   int error_ = 0;
   std::string tail_;
 };
+
+// The supervisors of this process. While one runs without a cgroup, this process is a subreaper: if
+// a program kills its supervisor, the processes that the program started become our children. Each
+// is in another session than ours, because its supervisor was; that is how they are told from
+// children that this process started otherwise.
+class Supervisors {
+ public:
+  // The supervisor's process id; less than 0: errno says why there is none.
+  pid_t start(const Supervised& supervised);
+  // Waits until it has ended, and forgets it.
+  void wait_for(pid_t supervisor);
+  // Kills inherited processes. Returns how many were alive; -1: /proc cannot be read.
+  int kill_orphans(ProcessTable& table);
+
+ private:
+  Mutex mutex_;
+  std::vector<pid_t> running_ GUARDED_BY(mutex_);
+};
+
+pid_t Supervisors::start(const Supervised& supervised) {
+  if (supervised.kill < 0) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  const MutexLock lock(mutex_);                   // until it is known as a supervisor
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers are not for it
+  const pid_t process = ::fork();
+  if (process == 0) supervise(supervised);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (process > 0) running_.push_back(process);
+  errno = error;
+  return process;
+}
+
+void Supervisors::wait_for(pid_t supervisor) {
+  while (::waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  const MutexLock lock(mutex_);
+  running_.erase(std::find(running_.begin(), running_.end(), supervisor));
+}
+
+int Supervisors::kill_orphans(ProcessTable& table) {
+  const MutexLock lock(mutex_);
+  return table.kill_orphans(running_);
+}
+
+// One for the process, as its children are.
+Supervisors& supervisors() {
+  static Supervisors all;
+  return all;
+}
 
 class Watch {
  public:
@@ -236,7 +293,17 @@ class Watch {
     return took;
   }
 
+  // A program can stop its supervisor (SIGSTOP), which then reports nothing.
+  bool is_stopped() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(supervisor_), &info, WSTOPPED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == supervisor_;
+  }
+
   void end_it_if_due() {
+    stopped_looks_ = is_stopped() ? stopped_looks_ + 1 : 0;
+    if (stopped_looks_ >= kMostStoppedLooks) ::kill(supervisor_, SIGKILL);
     const auto now = Clock::now();
     if (!ended_by_us_) {
       if (stop_.now()) {
@@ -249,7 +316,7 @@ class Watch {
       told_ = now;
       tell(Order::terminate);
     } else if (now - told_ >= kSupervisorTime) {
-      ::kill(supervisor_, SIGKILL);  // it has been stopped, say, by the program
+      ::kill(supervisor_, SIGKILL);
     } else if (now - told_ >= kGrace && !killed_) {
       killed_ = true;
       tell(Order::kill);
@@ -268,8 +335,7 @@ class Watch {
     if (!report_) end_without_supervisor();
     for (int i = 0; i < kMostTakes && take(); ++i) {
     }
-    while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    supervisors().wait_for(supervisor_);
     end.output_bytes = keeping_.all();
     end.last_line = keeping_.last_line();
     const Result<void> kept = keeping_.end();
@@ -291,15 +357,26 @@ class Watch {
     return end;
   }
 
-  // The kernel kills the program with it, and the cgroup holds the rest. Without one we reach what
-  // stayed in its session, whose number is its own until it is waited for.
+  // The kernel kills the program with it, and the cgroup holds the rest. Without one the rest is in
+  // the supervisor's session, whose number is not used again before we wait for it, or inherited by
+  // us once the supervisor is a zombie.
   void end_without_supervisor() {
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(supervisor_), &info, WEXITED | WNOWAIT) < 0 &&
+           errno == EINTR) {
+    }
     for (int round = 0; round < kMostRounds; ++round) {
-      if (cgroup_) [[maybe_unused]]
-        const ssize_t in = ::write(cgroup_->kill_file(), "1", 1);
-      if (table_.signal_descendants(supervisor_, SIGKILL) <= 0) return;
+      const int in_session = table_.signal_descendants(supervisor_, SIGKILL);
+      const bool rest = cgroup_ ? !end_cgroup() : supervisors().kill_orphans(table_) > 0;
+      if (in_session <= 0 && !rest) return;
       ::poll(nullptr, 0, 1);
     }
+  }
+
+  // True if nothing is left in it: only then can it be removed.
+  bool end_cgroup() {
+    [[maybe_unused]] const ssize_t in = ::write(cgroup_->kill_file(), "1", 1);
+    return ::rmdir(cgroup_->path().c_str()) == 0 || errno == ENOENT;
   }
 
   const Process& process_;
@@ -313,6 +390,7 @@ class Watch {
   Clock::time_point start_ = Clock::now();
   Clock::time_point told_{};
   bool killed_ = false;
+  int stopped_looks_ = 0;  // the last ones in a row
   std::optional<ProcessEnd::How> ended_by_us_;
   std::optional<SupervisorReport> report_;
 };
@@ -361,20 +439,6 @@ Result<Channels> make_channels(const Process& process) {
                   std::move(*faults), File(ends[0]),      File(ends[1])};
 }
 
-// The supervisor's number; less than 0: errno says why there is none.
-pid_t start(const Supervised& supervised) {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // our handlers are not for it
-  const pid_t process = ::fork();
-  if (process == 0) supervise(supervised);
-  const int error = errno;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return process;
-}
-
 }  // namespace
 
 Result<ProcessEnd> run_process(const Process& process, const Stop& stop) {
@@ -406,21 +470,20 @@ Result<ProcessEnd> run_process(const Process& process, const Stop& stop) {
     supervised.kill = cgroup->kill_file();
     supervised.cgroup = cgroup->path().c_str();
   }
-  const pid_t supervisor = start(supervised);
+  const pid_t supervisor = supervisors().start(supervised);
   if (supervisor < 0) {
     return failed(fmt::format("no process can be started: {}", std::strerror(errno)));
   }
   channels->its.close();
   channels->output.write.close();
   channels->faults.write.close();
-  Fault fault;
+  StartFault fault;
   ssize_t bytes = 0;
   while ((bytes = ::read(channels->faults.read.number(), &fault, sizeof fault)) < 0 &&
          errno == EINTR) {
   }
   if (bytes == static_cast<ssize_t>(sizeof fault)) {
-    while (::waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    supervisors().wait_for(supervisor);
     return failed(why(fault, process, *program));
   }
   return Watch(process, stop, supervisor, std::move(channels->ours),
