@@ -12,8 +12,8 @@ namespace tutti {
 int usable_cores();
 
 // Calls body(index, thread) once for each index in [0, count), from `threads` threads, and returns
-// when all are done. `thread` is in [0, threads) and selects the workspace of the calling thread. With one
-// thread the calls happen in order on the calling thread. The body must not throw.
+// when all are done. `thread` is in [0, threads) and selects the workspace of the calling thread.
+// With one thread the calls happen in order on the calling thread. The body must not throw.
 void parallel_for(int count, int threads, const std::function<void(int index, int thread)>& body);
 
 }  // namespace tutti
