@@ -177,6 +177,114 @@ TEST(Layering, StudiesDoNotKnowEachOther) {
   }
 }
 
+// Inside a room: which sub-folder may include which others of the same room. "." is the room's own
+// folder. Sub-folders may always include themselves.
+struct SubFolder {
+  std::string name;
+  std::set<std::string> uses;
+};
+const std::map<std::string, std::vector<SubFolder>> kSubFolders = {
+    {"tutti/policy",
+     {{"schedule", {}},
+      {"nn", {}},
+      {"places", {"schedule"}},
+      {"heuristic", {"schedule", "places"}},
+      {"coarse", {"schedule"}},
+      {"doppler", {"schedule", "nn", "heuristic", "coarse"}},
+      {"symphony", {"nn"}},
+      {"online", {"schedule", "heuristic"}},
+      {".", {"schedule", "heuristic", "doppler"}}}},  // the registry
+    {"tutti/runtime",
+     {{".", {}},  // the seam; runtimes stand above it
+      {"null", {"."}},
+      {"sim/links", {}},
+      {"sim", {".", "null", "sim/links"}},
+      {"cluster", {}},
+      {"local/dispatch", {}},
+      {"local", {"."}},
+      {"local/cpu", {"local", "local/dispatch"}},
+      {"local/cuda", {"local"}},
+      {"local/run", {".", "local", "local/cpu", "local/dispatch"}},
+      {"command", {"local"}},
+      {"arriving", {"cluster", "local", "local/cpu"}},
+      {"starpu", {".", "local", "local/cpu"}}}},
+    {"tutti/search",
+     {{"evaluate", {}},
+      {"exact", {"evaluate"}},
+      {"walk", {"evaluate"}},
+      {".", {"evaluate", "exact", "walk"}}}},
+    {"tools",
+     {{"print", {}},
+      {".", {"print"}},
+      {"graph", {".", "print"}},
+      {"server", {".", "print", "graph"}},
+      {"starpu", {".", "print"}},
+      {"train", {".", "print"}}}},
+    {"studies/doppler",
+     {{"nn", {}},
+      {"published", {"nn"}},
+      {"released", {}},
+      {"rivals", {"nn", "published"}},
+      {".", {"published", "rivals"}},
+      {"torch", {".", "nn", "published", "rivals"}},
+      {"train", {"published", "rivals", "torch"}},
+      {"bench", {".", "published", "rivals", "train"}}}},
+    {"studies/symphony", {{".", {}}, {"train", {}}, {"bench", {"."}}}},
+};
+
+// "local/run" for "tutti/runtime/local/run/run.h" in tutti/runtime, "." for a file of the room's
+// own folder.
+std::string sub_folder_of(const std::string& room, const std::string& path) {
+  const std::string rest = path.substr(room.size() + 1);
+  const size_t end = rest.rfind('/');
+  return end == std::string::npos ? "." : rest.substr(0, end);
+}
+
+TEST(Layering, SubFoldersIncludeOnlyWhatTheirTableAllows) {
+  for (const auto& [room, folders] : kSubFolders) {
+    std::map<std::string, std::set<std::string>> allowed;
+    for (const SubFolder& folder : folders) {
+      for (const std::string& used : folder.uses) {
+        EXPECT_TRUE(allowed.contains(used))
+            << room << ": " << folder.name << " uses " << used << ", which is not below it";
+      }
+      allowed[folder.name] = folder.uses;
+    }
+    int count = 0;
+    for (const std::string& path : sources_of(room)) {
+      if (is_for_tests(path)) continue;
+      const std::string mine = sub_folder_of(room, path);
+      ASSERT_TRUE(allowed.contains(mine)) << path << ": " << mine << " is not in the table";
+      for (const std::string& included : includes_of(path)) {
+        if (!included.starts_with(room + "/")) continue;
+        ++count;
+        const std::string other = sub_folder_of(room, included);
+        EXPECT_TRUE(other == mine || allowed.at(mine).contains(other))
+            << path << " includes " << included << ", but " << mine << " may not use " << other;
+      }
+    }
+    EXPECT_GT(count, 3) << room << ": hardly any include was found";
+  }
+}
+
+// A folder with more headers than this has a second idea in it. None may have more; a folder that
+// must is added here with its reason.
+TEST(Layering, NoFolderHasMoreThanFourteenHeaders) {
+  constexpr int kMost = 14;
+  const std::map<std::string, std::string> exceptions = {};
+  std::map<std::string, int> headers;
+  for (const char* root : {"tutti", "tools", "studies"}) {
+    for (const std::string& path : repository_files(root, ".h")) {
+      if (!is_for_tests(path)) ++headers[path.substr(0, path.rfind('/'))];
+    }
+  }
+  EXPECT_GT(headers.size(), 20U);
+  for (const auto& [folder, count] : headers) {
+    if (exceptions.contains(folder)) continue;
+    EXPECT_LE(count, kMost) << folder << " has " << count << " headers";
+  }
+}
+
 TEST(Layering, EveryIncludeOfOursExists) {
   for (const char* folder : {"tutti", "tools", "studies", "test", "bench"}) {
     for (const std::string& path : sources_of(folder)) {

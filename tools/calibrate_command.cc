@@ -10,8 +10,8 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/print/table.h"
 #include "tools/search_options.h"
-#include "tools/table.h"
 #include "tutti/base/file/folder_lock.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/file/output.h"

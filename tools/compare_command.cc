@@ -14,7 +14,7 @@
 #include "tools/companion.h"
 #include "tools/compare_options.h"
 #include "tools/print/compare_report.h"
-#include "tools/table.h"
+#include "tools/print/table.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/parallel.h"
 #include "tutti/kernels/inputs.h"

@@ -6,8 +6,8 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/print/table.h"
 #include "tools/search_options.h"
-#include "tools/table.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/search/explain.h"
 #include "tutti/search/planners.h"

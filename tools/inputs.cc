@@ -289,28 +289,6 @@ ReadyOrder ModelOptions::ready_order() const {
   return *find_ready_order(order);  // add_to lets nothing else through
 }
 
-void print_warning(const std::string& text) {
-  fmt::print(stderr, "tutti: warning: {}\n", text);
-}
-
-void print_note(const std::string& text) {
-  if (!text.empty()) fmt::print(stderr, "tutti: {}\n", text);
-}
-
-int report(const Error& error) {
-  fmt::print(stderr, "tutti: {}\n", error.message);
-  switch (error.kind) {
-    case Error::Kind::invalid_input:
-      return 2;
-    case Error::Kind::infeasible:
-      return 3;
-    case Error::Kind::out_of_time:
-    case Error::Kind::failed:
-      return 1;
-  }
-  return 1;
-}
-
 bool shows_progress() {
   return ::isatty(STDERR_FILENO) != 0;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/import_flags.h"
+#include "tools/print/messages.h"
 #include "tutti/base/result.h"
 #include "tutti/graph/import/import.h"
 #include "tutti/plan/plan.h"
@@ -117,14 +118,6 @@ CLI::Validator whole_number();
 
 // For real numbers: CLI::Range lets NaN through.
 CLI::Validator finite_range(double least, double most);
-
-// Prints "tutti: warning: " and the sentence to standard error.
-void print_warning(const std::string& text);
-// Prints "tutti: " and the sentence to standard error; nothing if it is empty.
-void print_note(const std::string& text);
-
-// Prints the sentence and gives the exit code that belongs to its kind.
-int report(const Error& error);
 
 // True if standard error is a terminal: long work may show progress there.
 bool shows_progress();

@@ -10,7 +10,7 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
-#include "tools/table.h"
+#include "tools/print/table.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/machine/discover.h"
 #include "tutti/telemetry/available.h"

@@ -7,8 +7,8 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/print/table.h"
 #include "tools/search_options.h"
-#include "tools/table.h"
 #include "tutti/base/file/output.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/calibrate/measuring_runtime.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tools/table.h"
+#include "tools/print/table.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/statistics.h"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/inputs.h"
-#include "tools/table.h"
+#include "tools/print/messages.h"
+#include "tools/print/table.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/base/statistics.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/table.h"
+#include "tools/print/table.h"
 #include "tutti/base/file/output.h"
 #include "tutti/trace/file.h"
 

@@ -6,8 +6,8 @@
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/print/table.h"
 #include "tools/server/server_options.h"
-#include "tools/table.h"
 
 namespace tutti {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/table.h"
+#include "tools/print/table.h"
 
 #include <fmt/format.h>
 

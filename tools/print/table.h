@@ -1,7 +1,7 @@
 // A Table lines up columns of text for a terminal: the first column left, the others right.
 
-#ifndef TUTTI_TOOLS_TABLE_H_
-#define TUTTI_TOOLS_TABLE_H_
+#ifndef TUTTI_TOOLS_PRINT_TABLE_H_
+#define TUTTI_TOOLS_PRINT_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -20,4 +20,4 @@ class Table {
 
 }  // namespace tutti
 
-#endif  // TUTTI_TOOLS_TABLE_H_
+#endif  // TUTTI_TOOLS_PRINT_TABLE_H_
