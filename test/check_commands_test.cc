@@ -40,11 +40,17 @@ class CheckCommands : public Cli {
                 write("forged.json", trace_text)});
   }
 
+  // What a file says of a simulator; before schema_version 3 that was one text.
+  inline static const std::regex kSimulated{
+      "\"runtime\":\"sim\",\\s*\"model\":\"physical\",\\s*"
+      "\"movement\":\"hops\",\\s*\"barriers\":false,"};
+
   // As an earlier tutti wrote it: without a digest, so that only rules can tell.
   std::string as_version_1() const {
     std::string text = read_text(trace_);
     text = std::regex_replace(text, std::regex(",\\s*\"digest\": *\"[0-9a-f]{16}\""), "");
-    return replaced(text, "\"schema_version\":2", "\"schema_version\":1");
+    text = std::regex_replace(text, kSimulated, "\"runtime\":\"sim/physical\",");
+    return replaced(text, "\"schema_version\":3", "\"schema_version\":1");
   }
 
   static std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -147,15 +153,18 @@ TEST_F(CheckCommands, RefuseTimesAndNamesThatContradictTheArguments) {
 
 // (d, e) A simulated run that calls itself real, and in which nothing takes any time.
 TEST_F(CheckCommands, RefuseSimulatedRunsAsRealOnes) {
-  for (const char* runtime : {"local", "local/direct", "starpu/dmda"}) {
-    const std::string real = "\"runtime\":\"" + std::string(runtime) + "\"";
-    const std::string simulated = "\"runtime\":\"sim/physical\"";
-    expect_refused(check(replaced(cut_to_nanoseconds(as_version_1()), simulated, real)),
+  const std::pair<const char*, const char*> runtimes[] = {
+      {"local", "\"runtime\":\"local\","},
+      {"local/direct", "\"runtime\":\"local\",\"movement\":\"direct\","},
+      {"starpu/dmda", "\"runtime\":\"starpu\",\"scheduler\":\"dmda\",\"movement\":\"direct\","}};
+  for (const auto& [text, fields] : runtimes) {
+    expect_refused(check(replaced(cut_to_nanoseconds(as_version_1()), "\"sim/physical\"",
+                                  "\"" + std::string(text) + "\"")),
                    "trace: speed: op ");
-    expect_refused(check(replaced(cut_to_nanoseconds(read_text(trace_)), simulated, real)),
-                   "which every real run writes, is missing: this was not measured");
-    expect_refused(check(replaced(replaced(cut_to_nanoseconds(read_text(trace_)), simulated, real),
-                                  "\"digest\":",
+    const std::string real =
+        std::regex_replace(cut_to_nanoseconds(read_text(trace_)), kSimulated, fields);
+    expect_refused(check(real), "which every real run writes, is missing: this was not measured");
+    expect_refused(check(replaced(real, "\"digest\":",
                                   "\"measured\":{\"process\":7,\"began_unix_ms\":1},\"digest\":")),
                    "digest: the trace was changed after it was written");
   }

@@ -129,12 +129,12 @@ Result<void> learn_from(const std::string& path, const Graphs& graphs, const Mac
                       "right one with --machine",
                       path, machine.name()));
     }
-    if (is_released(*trace) || trace->runtime == "null") {
+    if (is_released(*trace) || is_null(*trace)) {
       return invalid_input(fmt::format(
           "{}: nothing can be learned from a run of '{}', which has no times of its own", path,
-          trace->runtime));
+          to_text(trace->runtime)));
     }
-    if (is_bulk_synchronous(*trace)) {
+    if (trace->runtime.barriers) {
       return invalid_input(
           path +
           ": in a run with barriers ops wait for each other, and that would be learned as "

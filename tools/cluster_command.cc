@@ -221,9 +221,9 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
 }
 
 // On every core that the machine has of this host.
-StrangerSpec stranger_of(const ClusterArguments& arguments, const Machine& machine) {
-  StrangerSpec spec{.share = arguments.unknown_load};
-  if (arguments.unknown_work == "compute") spec.work = StrangerSpec::Work::compute;
+HiddenLoadSpec hidden_load_of(const ClusterArguments& arguments, const Machine& machine) {
+  HiddenLoadSpec spec{.share = arguments.unknown_load};
+  if (arguments.unknown_work == "compute") spec.work = HiddenLoadSpec::Work::compute;
   for (const auto& slots : bind_cores(machine, cores_of_this_process()).teams) {
     for (const std::vector<int>& cores : slots)
       spec.cores.insert(spec.cores.end(), cores.begin(), cores.end());
@@ -251,7 +251,7 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
   RealJobsSettings settings = arguments.real;
   settings.seed = arguments.seed;
   settings.stop = stop_on_interrupt();
-  settings.unknown_load = stranger_of(arguments, cluster.machine());
+  settings.unknown_load = hidden_load_of(arguments, cluster.machine());
   const Result<RealJobsResult> result =
       compare_jobs_for_real(cluster, *dispatchers, counters, *feed, arrivals_of, settings);
   if (!result) return report(result.error());

@@ -21,7 +21,7 @@ struct RealJobsSettings {
   uint64_t seed = 1;
   bool verify = false;  // every dispatcher's first run, with the reference
   Stop stop{};
-  StrangerSpec unknown_load{};
+  HiddenLoadSpec unknown_load{};
   // The belief of this model is fitted to what counters say in the runs, and written to `adapted`.
   std::string adapt{};
   std::string adapted{};

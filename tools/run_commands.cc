@@ -157,7 +157,7 @@ void print_json(const Session& session, const std::string& who, const Trace& tra
   const CommandRun::Counts counts = session.commands->counts();
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", session.problem.graph.name());
-  json.field("machine", session.problem.machine.name()).field("runtime", trace.runtime);
+  json.field("machine", session.problem.machine.name()).field("runtime", to_text(trace.runtime));
   json.field("policy", who).field("run_folder", session.folder.path()).field("ops", counts.ops);
   json.field("done_before", counts.done_before).field("in_flight_before", counts.in_flight);
   json.field("done_now", counts.done).field("retries", counts.retries);

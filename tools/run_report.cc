@@ -63,7 +63,7 @@ void print_json(const Problem& problem, const RunArguments& arguments, const Run
   const Summary& makespans = figures.makespans;
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
-  json.field("machine", problem.machine.name()).field("runtime", runs.traces[0].runtime);
+  json.field("machine", problem.machine.name()).field("runtime", to_text(runs.traces[0].runtime));
   json.field("ranks", runs.ranks);
   json.field("policy", runs.who).field("bulk_synchronous", arguments.bulk_synchronous);
   if (runs.predicted) json.field("predicted_ns", *runs.predicted);
@@ -104,7 +104,7 @@ void print_text(const Problem& problem, const RunArguments& arguments, const Run
         arguments.inputs.costs.empty() ? "; the costs are nominal, tutti calibrate measures them"
                                        : "");
   }
-  fmt::print("ran for real ({}{}{}), transfers: {}, moved: {}\n", runs.traces[0].runtime,
+  fmt::print("ran for real ({}{}{}), transfers: {}, moved: {}\n", to_text(runs.traces[0].runtime),
              runs.ranks > 1 ? fmt::format(", ranks: {}", runs.ranks) : "",
              arguments.bulk_synchronous ? ", bulk-synchronous" : "", stats.transfer_count,
              bytes_to_text(stats.bytes_moved));

@@ -63,7 +63,7 @@ void print_json(const Problem& problem, const Simulated& run, const Bounds& boun
                 const TraceStats& stats) {
   JsonWriter json;
   json.open_object().field("schema_version", 1).field("graph", problem.graph.name());
-  json.field("machine", problem.machine.name()).field("runtime", run.trace.runtime);
+  json.field("machine", problem.machine.name()).field("runtime", to_text(run.trace.runtime));
   json.field("policy", run.who).field("makespan_ns", stats.makespan);
   json.field("lower_bound_ns", bounds.strongest());
   json.field("gap", gap_to(bounds.strongest(), static_cast<double>(stats.makespan.count())));
@@ -77,9 +77,10 @@ void print_text(const Problem& problem, const Simulated& run, const Bounds& boun
                 const TraceStats& stats, std::optional<Duration> single) {
   fmt::print("{}\n", answer_line(run.who, stats.makespan, bounds, single));
   if (is_released(run.trace)) {
-    fmt::print("simulated ({}): this model does not record its transfers\n", run.trace.runtime);
+    fmt::print("simulated ({}): this model does not record its transfers\n",
+               to_text(run.trace.runtime));
   } else {
-    fmt::print("simulated ({}), transfers: {}, moved: {}\n", run.trace.runtime,
+    fmt::print("simulated ({}), transfers: {}, moved: {}\n", to_text(run.trace.runtime),
                stats.transfer_count, bytes_to_text(stats.bytes_moved));
   }
   fmt::print("{}", device_table(problem, stats));

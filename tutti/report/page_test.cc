@@ -72,7 +72,7 @@ TEST(Page, NoNameCanEndTheScriptThatHoldsTheData) {
   machine.name = hostile;
   const World world(std::move(builder).build().value(), machine);
   Trace trace = empty_trace(world.problem());
-  trace.runtime = hostile;
+  trace.runtime = {.name = hostile};
   trace.ops = {{OpId{0}, kGpu0, 0, ns(0), ns(10)}};
   Page page = page_of_trace(world.problem(), trace);
   page.runs[0].name = hostile;

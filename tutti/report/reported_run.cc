@@ -46,7 +46,7 @@ Result<void> assign_slots(const Problem& problem, const std::string& name, Trace
 
 Result<ReportedRun> run_of_trace(const Problem& problem, const std::string& name, Trace trace) {
   if (auto good = check_spans(problem, name, trace); !good) return good.error();
-  std::string who = trace.runtime;
+  std::string who = to_text(trace.runtime);
   return ReportedRun{.name = name, .who = std::move(who), .trace = std::move(trace)};
 }
 

@@ -39,7 +39,7 @@ std::vector<std::unique_ptr<ConformanceCase>> conformance_cases(
 std::vector<std::string> conformance_faults(Runtime& runtime, const Problem& problem,
                                             const Plan& plan, bool repeatable);
 
-// The same for an online policy; made anew for each run, so that its seed starts afresh.
+// The same for an online policy; made for each run, so that its seed starts from the beginning.
 std::vector<std::string> online_conformance_faults(Runtime& runtime, const Problem& problem,
                                                    const std::function<Policy()>& make_policy,
                                                    bool repeatable);

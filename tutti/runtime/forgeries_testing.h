@@ -21,7 +21,7 @@ struct Forgery {
 };
 
 inline bool is_simulated(const Specimen& one) {
-  return one.trace.runtime == "sim/physical";
+  return is_physical(one.trace);
 }
 
 inline bool has_plan(const Specimen& one) {
@@ -112,7 +112,7 @@ inline void try_forgery(const Forgery& forgery) {
     const Judgement found = judge(forged);
     EXPECT_TRUE(breaks(found, forgery.rule))
         << forgery.rule << ": " << forgery.what << ", on " << genuine.name << " ("
-        << genuine.trace.runtime << ")" << told(found);
+        << to_text(genuine.trace.runtime) << ")" << told(found);
   }
   EXPECT_GT(fitted, 0) << forgery.rule << ": " << forgery.what << " fits no run";
 }

@@ -351,7 +351,7 @@ const std::vector<Forgery>& real_forgeries() {
        [](Specimen& one) {
          if (!is_simulated(one) || !has_plan(one) || one.trace.sampled) return false;
          if (one.problem().costs.least_run_time(OpId{0}) < Duration{10'000}) return false;
-         one.trace.runtime = "local";
+         one.trace.runtime = runtime_from_text("local");
          one.trace.measurement = Measurement{.process = 7, .began_unix_ms = 1'700'000'000'000};
          for (OpSpan& span : one.trace.ops) span.finish = span.start + Duration{1};
          end_with_last(one);
@@ -359,13 +359,13 @@ const std::vector<Forgery>& real_forgeries() {
        }},
       {"barriers", "an op that starts with the level before",
        [](Specimen& one) {
-         if (!is_bulk_synchronous(one.trace)) return false;
+         if (!one.trace.runtime.barriers) return false;
          const auto [reader, made] = reader_and_producer(one);
          return reader != nullptr && start_at(*reader, made->start);
        }},
       {"barriers", "the last op first",
        [](Specimen& one) {
-         if (!is_bulk_synchronous(one.trace)) return false;
+         if (!one.trace.runtime.barriers) return false;
          OpSpan* last =
              find_op(one, [&](const OpSpan& span) { return span.finish == one.trace.makespan; });
          start_at(*last, Duration{0});
@@ -374,14 +374,14 @@ const std::vector<Forgery>& real_forgeries() {
        }},
       {"barriers", "barriers that were not there",
        [](Specimen& one) {
-         if (one.trace.runtime != "local") return false;
+         if (to_text(one.trace.runtime) != "local") return false;
          // Some op of a layer that the graph makes one level started before another of the layer
          // before it had finished; make sure of it.
          OpSpan* last =
              find_op(one, [&](const OpSpan& span) { return span.finish == one.trace.makespan; });
          OpSpan* first = find_op(one, [](const OpSpan& span) { return span.op == OpId{0}; });
          first->finish = std::max(first->finish, last->start + Duration{1});
-         one.trace.runtime = "local/bulk_synchronous";
+         one.trace.runtime = runtime_from_text("local/bulk_synchronous");
          end_with_last(one);
          return true;
        }},

@@ -67,7 +67,7 @@ const std::vector<Forgery>& header_forgeries() {
       {"records", "values that are files, without transfers",
        [](Specimen& one) {
          if (is_of_files(one.trace)) return false;
-         one.trace.runtime = "local/files";
+         one.trace.runtime = runtime_from_text("local/files");
          one.trace.transfers.clear();
          one.trace.sampled = false;
          return true;
@@ -75,7 +75,7 @@ const std::vector<Forgery>& header_forgeries() {
       {"records", "a run of no time that takes time",
        [](Specimen& one) {
          if (one.trace.makespan == Duration{0}) return false;
-         one.trace.runtime = "null";
+         one.trace.runtime = runtime_from_text("null");
          return true;
        }},
       {"records", "files that were sent",
@@ -88,7 +88,7 @@ const std::vector<Forgery>& header_forgeries() {
       {"records", "a released run with transfers",
        [](Specimen& one) {
          if (one.trace.transfers.empty()) return false;
-         one.trace.runtime = "sim/released";
+         one.trace.runtime = runtime_from_text("sim/released");
          return true;
        }},
       {"records", "a plan that was placed online",
@@ -175,11 +175,11 @@ const std::vector<Forgery>& op_forgeries() {
            placed.time = span->start + Duration{1};
            break;
          }
-         return one.trace.runtime != "null";
+         return !is_null(one.trace);
        }},
       {"placing", "placed when it finished",
        [](Specimen& one) {
-         if (one.trace.placed.empty() || one.trace.runtime == "null") return false;
+         if (one.trace.placed.empty() || is_null(one.trace)) return false;
          const OpSpan* span =
              find_op(one, [](const OpSpan& op) { return lasted(op) > Duration{0}; });
          if (span == nullptr) return false;

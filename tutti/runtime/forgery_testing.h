@@ -138,7 +138,7 @@ class SpecimenMaker {
           open_local(world->machine, table_of(world->graph, digest_code(world->graph)));
       runtime->set_options({.bulk_synchronous = i % 2 == 1, .staged = i % 4 < 2});
       Trace trace = must(runtime->run(*world->problem, plan));
-      const std::string name = trace.runtime;
+      const std::string name = to_text(trace.runtime);
       add(name, world, std::move(plan), std::move(trace));
     }
   }

@@ -77,13 +77,13 @@ bool refused_with_limit(const Specimen& one, double share) {
 TEST(Forgeries, OfMemoryAreRefused) {
   std::set<std::string> runtimes;
   for (const Specimen& genuine : testing::genuine_runs()) {
-    const bool has_memory = genuine.trace.runtime == "sim/physical" || is_measured(genuine.trace);
+    const bool has_memory = is_physical(genuine.trace) || is_measured(genuine.trace);
     if (!has_memory || is_of_files(genuine.trace) || genuine.problem().has_memory_limits())
       continue;
     for (const double share : {1.0, 0.75, 0.5}) {
       EXPECT_TRUE(refused_with_limit(genuine, share)) << genuine.name << ", " << share;
     }
-    runtimes.insert(genuine.trace.runtime);
+    runtimes.insert(to_text(genuine.trace.runtime));
   }
   EXPECT_GE(runtimes.size(), 3u);  // simulated, and real ones
 }
@@ -237,13 +237,13 @@ TEST_F(TwoThatWait, TellWhatAHeaderSwitchesOff) {
   EXPECT_EQ(not_applied(testing::judge(one)),
             (Rules{"placement", "strict order", "ready order", "replay"}));
   one = run(ReadyOrder::priority, kB);
-  one.trace.runtime = "local";
+  one.trace.runtime = runtime_from_text("local");
   EXPECT_EQ(
       not_applied(testing::judge(one)),
       (Rules{"records", "run times", "speed", "transfer times", "channels", "bandwidth", "shares",
              "waiting ops", "waiting hops", "ready order", "unplaced ops", "replay"}));
   one = run(ReadyOrder::priority, kB);
-  one.trace.runtime = "nobody's";
+  one.trace.runtime = runtime_from_text("nobody's");
   EXPECT_EQ(not_applied(testing::judge(one)), (Rules{"records", "replay"}));
 }
 

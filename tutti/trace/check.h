@@ -24,11 +24,11 @@ struct TraceRules {
   bool released = false;
   // The null runtime: everything happens at time 0 and takes no time.
   bool timeless = false;
-  // A run on real devices: times are measured, so that nobody can say how long things should have
+  // A run on real devices: times are measured, so that it is not known how long things should have
   // taken or what links could have carried. The order of things, slots, placement, transfers and
   // memory are judged all the same.
   bool measured = false;
-  // The trace comes from a file and not from the runtime itself, so that nobody vouches for it:
+  // The trace comes from a file and not from the runtime itself, so that no process vouches for it:
   // what is said to be measured must be possible ("speed").
   bool doubted = false;
   // The costs were measured on the machine, so that real runs are held to a share of them, too.
@@ -42,7 +42,7 @@ inline constexpr double kMostFlopsPerS = 1e17;  // of an accelerator
 inline constexpr double kMostFlopsPerSOfACore = 1e13;
 inline constexpr double kMostBytesPerS = 2e13;  // of a link
 inline constexpr Duration kLeastOpTime{5};
-// And by how much a real run may be quicker than measured costs foretell: an op may take a
+// And by how much a real run may be quicker than measured costs predict: an op may take a
 // hundredth of its cost, a run a twentieth of the lower bound. Of genuine runs, even with nominal
 // costs, none was seen below an eighth and 0.85.
 inline constexpr int64_t kQuickestOp = 100;

@@ -187,7 +187,7 @@ class Walk {
     if (before_.index >= 0 && effect_ == begin) return;
     if (begin > Duration{0}) offer_memory(span);
     if (before_.index >= 0 && effect_ == begin) return;
-    // A producer elsewhere whose transfer nobody recorded explains the rest.
+    // A producer elsewhere whose transfer was not recorded explains the rest.
     if (unrecorded_.index >= 0) {
       before_ = unrecorded_;
       cause_ = Cause::data;

@@ -99,7 +99,7 @@ TEST(RunCriticalPath, PutsUnrecordedTransfersDownToData) {
 TEST(RunCriticalPath, GoesToTheValueThatArrivedLastWhereNoTransfersAreRecorded) {
   const World world(small_graph(), small_machine());
   Trace trace = empty_trace(world.problem());
-  trace.runtime = "sim/released";
+  trace.runtime = runtime_from_text("sim/released");
   trace.ops = {{kA, kGpu0, 0, ns(0), ns(100)},
                {kB, kGpu0, 0, ns(100), ns(200)},
                {kC, kGpu1, 0, ns(320), ns(400)},

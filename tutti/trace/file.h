@@ -16,16 +16,17 @@
 
 namespace tutti {
 
-// The format that write_trace writes. Version 1 has no digest, and says nothing of who measured a
-// real run; its events need no times and names for viewers.
-inline constexpr int64_t kTraceVersion = 2;
+// The format that write_trace writes. Version 2 has the runtime as one text ("local/direct") and no
+// names in its digest. Version 1 has no digest and does not say which process measured a real run;
+// its events need no times and names for viewers.
+inline constexpr int64_t kTraceVersion = 3;
 
 void write_trace(const Problem& problem, const Trace& trace, Output& output);
 
 // Fails if the trace is of another graph or names ops, devices or links that are not there; if it
-// was changed after it was written (its digest); and if it would show a viewer other names, times
-// or lanes than it tells the judge. Which of these rules an old or foreign file does not let us
-// apply is added to `not_applied`.
+// was changed after it was written (its digest); and if viewers would show other names, times or
+// lanes than the judge reads. The rules that cannot be applied to this file are added to
+// `not_applied`, each with a reason.
 Result<Trace> read_trace(Source& source, const Problem& problem,
                          std::vector<NotApplied>* not_applied = nullptr);
 

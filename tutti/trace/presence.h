@@ -74,7 +74,7 @@ class Presence {
     return {transfers_.data() + first_transfer_[value.index],
             static_cast<size_t>(first_transfer_[value.index + 1] - first_transfer_[value.index])};
   }
-  // Who reads the value, by memory; ops that never ran are left out. Replaces what was in
+  // The readers of the value, by memory; ops that never ran are left out. Replaces what was in
   // `readers`.
   void find_readers(ValueId value, std::vector<Readers>& readers) const;
 

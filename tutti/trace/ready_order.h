@@ -1,4 +1,4 @@
-// Who goes first among the ops that wait for a slot of one device. The same words stand in trace
+// Which op goes first among those that wait for a slot of one device. The same words stand in trace
 // files and on the command line.
 
 #ifndef TUTTI_TRACE_READY_ORDER_H_
@@ -13,8 +13,8 @@ namespace tutti {
 
 enum class ReadyOrder : uint8_t {
   priority,  // the plan's; for an online policy, which gives none, fifo
-  fifo,      // who became ready first
-  lifo,      // who became ready last
+  fifo,      // the one that became ready first
+  lifo,      // the one that became ready last
   random,
 };
 

@@ -92,7 +92,7 @@ TEST(Stats, PutTimeWithRoomDownToTheOrder) {
 TEST(Stats, KnowNoMemoryInTheReleasedModel) {
   const World world(small_graph(), small_machine());
   Trace trace = small_trace(world.problem());
-  trace.runtime = "sim/released";
+  trace.runtime = runtime_from_text("sim/released");
   EXPECT_TRUE(trace_stats(world.problem(), trace).peak_memory_bytes.empty());
 }
 

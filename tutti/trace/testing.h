@@ -17,7 +17,7 @@ enum SmallTransfer { kMoveX, kMoveA0, kMoveA1, kMoveB0, kMoveB1, kMoveD };
 
 inline Trace empty_trace(const Problem& problem) {
   Trace trace;
-  trace.runtime = "by hand";
+  trace.runtime = runtime_from_text("by hand");
   trace.graph_fingerprint = problem.graph.fingerprint();
   trace.machine_fingerprint = problem.machine.fingerprint();
   return trace;

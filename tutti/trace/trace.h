@@ -7,6 +7,7 @@
 #ifndef TUTTI_TRACE_TRACE_H_
 #define TUTTI_TRACE_TRACE_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,11 +62,36 @@ struct Measurement {
   friend bool operator==(const Measurement&, const Measurement&) = default;
 };
 
+// This process, and the time of day. For runtimes on real devices, when a run begins.
+Measurement measured_now();
+
+// How values came from one memory to another.
+enum class Movement : uint8_t {
+  hops,    // hop by hop over the channels of their routes
+  direct,  // from end to end: each transfer is one span, whatever hops its route has
+  files,   // not at all: values are files that all devices see, and are in no memory
+};
+inline constexpr std::array<const char*, 3> kMovementWords = {"hops", "direct", "files"};
+
+// Which runtime made a trace, and how it was set.
+struct RuntimeInfo {
+  std::string name{};       // "null", "sim", "local" or "starpu"; others are not judged by name
+  std::string model{};      // of sim: "physical" or "released"
+  std::string scheduler{};  // of starpu: the scheduler of StarPU that decided; empty: tutti did
+  Movement movement = Movement::hops;
+  bool barriers = false;  // all devices waited for each other after each level of the graph
+
+  friend bool operator==(const RuntimeInfo&, const RuntimeInfo&) = default;
+};
+
+// In one word for people: "sim/physical", "local/direct/bulk_synchronous", "starpu/dmda". Trace
+// files up to schema_version 2 have this text, and runtime_from_text reads it. What it does not
+// know becomes the name, so that to_text(runtime_from_text(text)) is always `text`.
+std::string to_text(const RuntimeInfo& runtime);
+RuntimeInfo runtime_from_text(std::string_view text);
+
 struct Trace {
-  // "null", "sim/released", "sim/physical", "local", "local/direct", "local/files", each of these
-  // three with "/bulk_synchronous" if there were barriers, "starpu", "starpu/dmda", ... What is
-  // none of these is judged as "sim/physical", the strictest.
-  std::string runtime{};
+  RuntimeInfo runtime{};
   uint64_t graph_fingerprint = 0;
   uint64_t machine_fingerprint = 0;
   uint64_t seed = 0;
@@ -79,47 +105,20 @@ struct Trace {
   std::vector<Pause> pauses;
 };
 
-// True if all devices waited for each other after each level of the graph.
-inline bool is_bulk_synchronous(const Trace& trace) {
-  return trace.runtime.ends_with("/bulk_synchronous");
-}
+// True if some runtime of tutti can be set like this. Other traces are judged as those of the
+// physical simulator, by the strictest rules; all that follow are false of them.
+bool is_of_known_runtime(const Trace& trace);
 
-// Without what says that there were barriers.
-inline std::string_view runtime_family(const Trace& trace) {
-  std::string_view name = trace.runtime;
-  if (is_bulk_synchronous(trace) && name.starts_with("local")) {
-    name.remove_suffix(std::string_view("/bulk_synchronous").size());
-  }
-  return name;
-}
-
-// True if the trace is of the released model, which has no memory and records no transfers.
-inline bool is_released(const Trace& trace) {
-  return trace.runtime == "sim/released";
-}
-
-// True if it is of real devices, between which values went from end to end and not hop by hop.
-inline bool is_direct(const Trace& trace) {
-  const std::string_view name = runtime_family(trace);
-  return name == "local/direct" || name == "starpu" || name.starts_with("starpu/");
-}
-
-// True if it is of real devices that all see the same files: values are these, are in no memory and
-// are not sent.
-inline bool is_of_files(const Trace& trace) {
-  return runtime_family(trace) == "local/files";
-}
-
-// True if the trace is of real devices.
-inline bool is_measured(const Trace& trace) {
-  return runtime_family(trace) == "local" || is_direct(trace) || is_of_files(trace);
-}
-
-// True if some runtime of tutti bears that name.
-inline bool is_of_known_runtime(const Trace& trace) {
-  return is_measured(trace) || is_released(trace) || trace.runtime == "sim/physical" ||
-         trace.runtime == "null";
-}
+// The null runtime, in which nothing takes time.
+bool is_null(const Trace& trace);
+bool is_physical(const Trace& trace);
+// The released model, which has no memory and records no transfers.
+bool is_released(const Trace& trace);
+// Real devices.
+bool is_measured(const Trace& trace);
+// Real devices and Movement::direct, or Movement::files.
+bool is_direct(const Trace& trace);
+bool is_of_files(const Trace& trace);
 
 }  // namespace tutti
 

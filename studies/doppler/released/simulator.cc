@@ -171,7 +171,7 @@ Duration ReleasedSimulator::evaluate(std::span<const DeviceId> placement, Durati
 
 Trace ReleasedSimulator::trace() const {
   Trace trace;
-  trace.runtime = "sim/released";
+  trace.runtime = {.name = "sim", .model = "released"};
   trace.graph_fingerprint = problem_.graph.fingerprint();
   trace.machine_fingerprint = problem_.machine.fingerprint();
   for (const OpId op : problem_.graph.ops()) {

@@ -8,8 +8,8 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/chainmm.h"
+#include "tutti/runtime/arriving/hidden_load.h"
 #include "tutti/runtime/arriving/real_cluster.h"
-#include "tutti/runtime/arriving/stranger.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/telemetry/simulated.h"
 
@@ -229,20 +229,21 @@ TEST(ArrivingJobs, CountersReachTheDispatcherAndThoseThatNobodyReadsAreUnknown) 
   EXPECT_EQ(dispatcher.readings[1].mean, 0.25);
 }
 
-TEST(Stranger, WorksOnItsCoresAndGoesWhenItIsTold) {
-  for (const StrangerSpec::Work work : {StrangerSpec::Work::memory, StrangerSpec::Work::compute}) {
-    const Stranger stranger({.work = work,
-                             .share = 0.5,
-                             .spread = 1,
-                             .cores = cores_of_this_process(),
-                             .mean_on = std::chrono::hours(1),
-                             .mean_off = Duration(1)},
-                            1);
-    while (stranger.worked() < std::chrono::milliseconds(2)) std::this_thread::yield();
-    EXPECT_GT(stranger.sum(), 0);
+TEST(HiddenLoad, WorksOnItsCoresAndGoesWhenItIsTold) {
+  for (const HiddenLoadSpec::Work work :
+       {HiddenLoadSpec::Work::memory, HiddenLoadSpec::Work::compute}) {
+    const HiddenLoad hidden_load({.work = work,
+                                  .share = 0.5,
+                                  .spread = 1,
+                                  .cores = cores_of_this_process(),
+                                  .mean_on = std::chrono::hours(1),
+                                  .mean_off = Duration(1)},
+                                 1);
+    while (hidden_load.worked() < std::chrono::milliseconds(2)) std::this_thread::yield();
+    EXPECT_GT(hidden_load.sum(), 0);
   }
-  const Stranger nobody({.share = 0, .cores = {0}}, 1);
-  EXPECT_EQ(nobody.worked(), Duration(0));
+  const HiddenLoad none({.share = 0, .cores = {0}}, 1);
+  EXPECT_EQ(none.worked(), Duration(0));
 }
 
 }  // namespace

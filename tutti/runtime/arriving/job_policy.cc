@@ -104,7 +104,6 @@ void JobPolicy::finished(OpId op, Duration now) {
   record.finish = now;
   run_.makespan = std::max(run_.makespan, now);
   ledger_.remove(done.job);
-  ++jobs_ended_;
   if (ended_) ended_(record);
 }
 

@@ -48,7 +48,6 @@ class JobPolicy final : public OnlineWatch {
   const ClusterRun& run() const { return run_; }
   // How long each decision took.
   const std::vector<Duration>& decision_times() const { return decision_times_; }
-  int64_t jobs_ended() const { return jobs_ended_; }
 
  private:
   class SelectJobOp;
@@ -71,7 +70,7 @@ class JobPolicy final : public OnlineWatch {
   Dispatcher& dispatcher_;
   const CounterFeed* feed_;
   std::function<void(const JobRecord& job)> ended_;
-  std::vector<int> fed_by_;  // by counter: its place in the feed; -1: nobody counts it
+  std::vector<int> fed_by_;  // by counter: its place in the feed; -1: no source counts it
   OwnCounters own_;
   ClusterLedger ledger_;
   ClusterRun run_;
@@ -79,7 +78,6 @@ class JobPolicy final : public OnlineWatch {
   std::vector<int32_t> slot_of_;  // by op of the whole, once it is launched
   std::vector<CounterReading> fed_;
   size_t next_arrival_ = 0;
-  int64_t jobs_ended_ = 0;
   bool decided_ = false;  // in this epoch
   DeviceId chosen_{};
   std::optional<Error> error_;

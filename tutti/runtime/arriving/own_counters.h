@@ -1,13 +1,12 @@
 // What a run can tell of itself where no counter of the host does:
 //
-//   waiting   of a memory: an op on it that takes longer than it does alone waits for the memory;
-//   of
-//             a channel: operands that take longer than the links alone would wait for one of them;
+//   waiting   of a memory: an op on it that takes longer than it does alone waits for it;
+//             of a channel: operands that take longer than the links alone need wait for one;
 //             both from the last few ops
 //   busy      of an accelerator: the share of time in which own ops ran there, over the last
-//             intervals; that is all there is on a partition that nobody else has
+//             intervals; that is all there is on a partition that no other process uses
 //
-// A core that somebody else uses makes ops longer too; what is said of a memory is then too much.
+// A core that another process uses makes ops longer too; what is said of a memory is then too much.
 // That is why only ops that draw on it count.
 
 #ifndef TUTTI_RUNTIME_ARRIVING_OWN_COUNTERS_H_

@@ -132,7 +132,7 @@ Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
   dispatcher.begin(cluster_, seed);
   Policy policy = jobs.policy();
   Result<Trace> trace = [&] {
-    const Stranger stranger(options_.unknown_load, seed);
+    const HiddenLoad hidden_load(options_.unknown_load, seed);
     return runtime_->run_online(*loaded_->problem, policy, jobs);
   }();
   if (!trace) return trace.error();

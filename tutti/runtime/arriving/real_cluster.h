@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/runtime/arriving/stranger.h"
+#include "tutti/runtime/arriving/hidden_load.h"
 #include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/local/verify.h"
@@ -31,7 +31,7 @@ struct RealClusterOptions {
   // feed nor the run itself can tell, readings have a count of 0.
   std::vector<Counter> counters{};
   const CounterFeed* feed = nullptr;
-  StrangerSpec unknown_load{};
+  HiddenLoadSpec unknown_load{};
   uint64_t input_seed = 1;  // of the numbers that jobs compute with
   // Inputs of a job stay in memory for as long as this object lives; false: where jobs do not come
   // again.
@@ -90,7 +90,7 @@ class RealCluster {
   RealClusterOptions options_;
   std::unique_ptr<LocalRuntime> runtime_;
   std::unique_ptr<Loaded> loaded_;
-  // Numbers of inputs, by job and value: drawing them anew would take longer than many runs.
+  // Numbers of inputs, by job and value: drawing them again would take longer than many runs.
   std::map<std::pair<std::shared_ptr<const Job>, int32_t>, std::vector<std::byte>> inputs_;
   mutable std::map<std::shared_ptr<const Job>, std::vector<Tensor>> references_;
 };

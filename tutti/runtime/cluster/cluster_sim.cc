@@ -363,7 +363,7 @@ void ClusterSim::end_job(JobId id) {
   record.finish = now();
   record.start = std::min(record.start, now());
   if (options_.record) {
-    record.trace.runtime = "cluster";
+    record.trace.runtime = {.name = "cluster"};
     record.trace.graph_fingerprint = record.job->graph().fingerprint();
     record.trace.machine_fingerprint = cluster_.machine().fingerprint();
     record.trace.seed = seed_;

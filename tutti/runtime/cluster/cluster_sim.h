@@ -1,4 +1,4 @@
-// A simulated cluster: jobs arrive, a dispatcher (or whoever calls step) decides, ops fetch what
+// A simulated cluster: jobs arrive, a dispatcher (or the caller of step) decides, ops fetch what
 // their device's memory lacks and run, and everything that shares a resource slows down as
 // tutti/runtime/cluster/flows.h says. Usable as a whole (run) or step by step, as an environment to
 // train in:
@@ -13,8 +13,8 @@
 // Departs from tutti/runtime/sim: channels that are "exclusive" there divide their bandwidth here,
 // memory never runs short, and an op's operands begin to travel when it is launched.
 //
-// Same arrivals, options and seed: same run, whoever else runs. Noise, arrivals and unknown load do
-// not depend on what is decided, so that two dispatchers can be compared on the same luck.
+// Same arrivals, options and seed: same run, whatever else runs. Noise, arrivals and unknown load
+// do not depend on what is decided, so that two dispatchers can be compared on the same draws.
 
 #ifndef TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_
 #define TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_

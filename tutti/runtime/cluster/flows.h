@@ -3,7 +3,7 @@
 // to 1 (1: as if alone on the machine). Speeds are max-min fair in the flows' dominant shares, the
 // largest share that a flow takes of any resource (Ghodsi et al., Dominant Resource Fairness, NSDI
 // 2011). Between transfers over one channel that is the max-min fairness of
-// tutti/runtime/sim/flows.h.
+// tutti/runtime/sim/links/flows.h.
 //
 // One object serves one simulation.
 
@@ -39,7 +39,7 @@ class ClusterFlows {
   // Takes out what has ended, by the order of joining, and appends the owners.
   void take_finished(std::vector<int32_t>& owners);
 
-  // Now: what is drawn on each resource; and whether it is full, so that somebody goes slower.
+  // Now: what is drawn on each resource; and whether it is full, so that some op goes slower.
   std::span<const double> used();
   std::span<const uint8_t> full();
   double speed(int32_t flow);
@@ -66,7 +66,7 @@ class ClusterFlows {
   std::vector<int32_t> free_;
   int64_t turn_ = 0;
   Duration now_{0};
-  bool stale_ = false;  // speeds must be worked out anew
+  bool stale_ = false;  // speeds must be computed again
   std::vector<double> used_;
   std::vector<double> slope_;  // by resource: how what is drawn grows with the level
   std::vector<uint8_t> full_;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tutti/machine/preset.h"
-#include "tutti/runtime/sim/flows.h"
+#include "tutti/runtime/sim/links/flows.h"
 
 namespace tutti {
 namespace {

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-// What a machine really carries, as a share of what it states. Nobody but the simulator knows.
+// What a machine really carries, as a share of what it states. Only the simulator knows it.
 struct HiddenTruth {
   double link = 1;  // each direction
   double switched = 1;
@@ -47,8 +47,8 @@ struct ClusterOptions {
 };
 
 // What a processor commonly counts: each core and accelerator busy, traffic of and waiting for each
-// direction of each link and each host's memory, waiting for switches (whose traffic nobody
-// counts), outstanding requests of each host's memory. Nothing about root complexes and caches.
+// direction of each link and each host's memory, waiting for switches (whose traffic is not
+// counted), outstanding requests of each host's memory. Nothing about root complexes and caches.
 std::vector<Counter> usual_counters(const Machine& machine);
 
 // What is hidden on the cluster of tutti/plan/job_study.h: it carries less than it states, and

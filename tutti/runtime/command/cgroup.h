@@ -2,8 +2,8 @@
 // those go: the kernel kills all of it in one step, so that nothing can fork away.
 //
 // It needs a cgroup2 file system in which this process may make a group below its own: root has
-// that, and so has a user whom systemd delegated one. Elsewhere there is none, and the supervisor
-// alone ends what a program started (supervisor.h).
+// that, and so has a user to which systemd delegated one. Elsewhere there is none, and the
+// supervisor alone ends what a program started (supervisor.h).
 
 #ifndef TUTTI_RUNTIME_COMMAND_CGROUP_H_
 #define TUTTI_RUNTIME_COMMAND_CGROUP_H_

@@ -52,7 +52,8 @@ const char* kind_of(mode_t mode) {
 }
 
 // Opens what should be a regular file, whatever it is, without waiting: opening a pipe would block
-// until somebody writes to it, and a device may do anything. A symbolic link could lead to either.
+// until another process writes to it, and a device may do anything. A symbolic link could lead to
+// either.
 Result<int> open_regular(const std::filesystem::path& path, const std::string& what) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
@@ -175,7 +176,7 @@ void CommandRun::take_over(const JournalText& text) {
   std::vector<uint8_t> in_flight(done_before_.size(), 0);
   for (const JournalEntry& entry : text.entries) {
     const auto found = op_of_.find(entry.op);
-    if (found == op_of_.end()) continue;  // the head is of this graph: somebody's edit
+    if (found == op_of_.end()) continue;  // the head is of this graph: the file was edited
     const auto op = static_cast<size_t>(found->second.index);
     attempts_[op] = std::max(attempts_[op], entry.attempt);
     in_flight[op] = entry.ended ? 0 : 1;

@@ -7,7 +7,7 @@
 // start, whatever it had done: a command must stand that.
 //
 // Commands come from files, and files from anywhere. Nothing but a CommandRun starts any, and
-// whoever makes one has asked the person (tutti run --allow-commands).
+// its caller has asked the user (tutti run --allow-commands).
 
 #ifndef TUTTI_RUNTIME_COMMAND_COMMAND_RUN_H_
 #define TUTTI_RUNTIME_COMMAND_COMMAND_RUN_H_
@@ -47,8 +47,8 @@ struct CommandOptions {
 // The folder of a run, held for as long as this lives.
 class RunFolder {
  public:
-  // Makes the folder if there is none, for nobody but its owner. Fails (invalid_input) if another
-  // run is at work in it.
+  // Makes the folder if there is none, accessible to its owner only. Fails (invalid_input) if
+  // another run is at work in it.
   static Result<RunFolder> open(const std::string& path);
 
   const std::string& path() const { return path_; }

@@ -17,8 +17,8 @@ namespace tutti {
 
 struct EnvironmentRule {
   enum class From : uint8_t {
-    user,    // everything else: somebody runs commands in a shell of their own
-    server,  // is_usual() alone: what a server was started with is not for whoever submits
+    user,    // everything else: a user runs commands in their own shell
+    server,  // is_usual() alone: what a server was started with is not for its clients
   };
   From from = From::user;
   std::vector<std::string> also{};  // names

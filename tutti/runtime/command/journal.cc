@@ -140,23 +140,24 @@ Result<JournalText> read_journal(Source& source) {
     text.whole_bytes += static_cast<int64_t>(line->text.size()) + 1;
   }
   if (has_head) return text;
-  return invalid_input(file + ": holds no whole line of a journal; remove it to begin anew");
+  return invalid_input(file + ": holds no whole line of a journal; remove it to begin again");
 }
 
-// The head is written beside and moved into place, so that there is never a journal without one.
+// The head is written to another file and moved into place, so that there is never a journal
+// without one.
 Result<CommandJournal> CommandJournal::begin(const std::string& path, const JournalHead& head) {
-  const std::string beside = path + ".new";
+  const std::string temporary = path + ".new";
   CommandJournal journal(
-      path, ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-                   0600));
+      path, ::open(temporary.c_str(),
+                   O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (journal.file_ < 0) return cannot("cannot be written", path);
   const std::string line = line_of(head);
   if (!write_all(journal.file_, line) || ::fsync(journal.file_) != 0 ||
-      ::rename(beside.c_str(), path.c_str()) != 0 || !sync_folder_of(path)) {
+      ::rename(temporary.c_str(), path.c_str()) != 0 || !sync_folder_of(path)) {
     return cannot("writing failed", path);
   }
   {
-    const MutexLock lock(journal.mutex_);  // nobody else has it yet; the analysis cannot know
+    const MutexLock lock(journal.mutex_);  // no other thread has it yet; the analysis cannot know
     journal.size_ = static_cast<int64_t>(line.size());
   }
   return journal;

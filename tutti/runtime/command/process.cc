@@ -115,17 +115,17 @@ int64_t whole_seconds(Duration time) {
   return seconds.count();
 }
 
-std::string why(const Fault& fault, const Process& process, const std::string& program) {
+std::string why(const StartFault& fault, const Process& process, const std::string& program) {
   const char* error = std::strerror(fault.error);
   switch (fault.at) {
-    case Fault::At::process:
+    case StartFault::At::process:
       return fmt::format("no process can be started: {}", error);
-    case Fault::At::limits:
+    case StartFault::At::limits:
       return fmt::format("its limits cannot be set: {}", error);
-    case Fault::At::directory:
+    case StartFault::At::directory:
       return fmt::format("it cannot run in '{}': {}", process.directory, error);
-    case Fault::At::nothing:
-    case Fault::At::program:
+    case StartFault::At::nothing:
+    case StartFault::At::program:
       break;
   }
   return fmt::format("program '{}' cannot be started: {}", program, error);
@@ -358,8 +358,8 @@ class Watch {
   }
 
   // The kernel kills the program with it, and the cgroup holds the rest. Without one the rest is in
-  // the supervisor's session, whose number is its own until it is waited for, or inherited by us
-  // once the supervisor is a zombie.
+  // the supervisor's session, whose number is not used again before we wait for it, or inherited by
+  // us once the supervisor is a zombie.
   void end_without_supervisor() {
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(supervisor_), &info, WEXITED | WNOWAIT) < 0 &&
@@ -477,7 +477,7 @@ Result<ProcessEnd> run_process(const Process& process, const Stop& stop) {
   channels->its.close();
   channels->output.write.close();
   channels->faults.write.close();
-  Fault fault;
+  StartFault fault;
   ssize_t bytes = 0;
   while ((bytes = ::read(channels->faults.read.number(), &fault, sizeof fault)) < 0 &&
          errno == EINTR) {

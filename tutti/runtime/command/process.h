@@ -22,7 +22,7 @@ struct Process {
   std::vector<std::string> argv;         // not empty; a program without '/' is looked for in PATH
   std::vector<std::string> environment;  // "NAME=text", all of it
   std::string directory{};               // where it runs; empty: where this process does
-  // The file for what it prints, made anew; a pipe, a link and the like are refused.
+  // The file for what it prints, emptied first; a pipe, a link and the like are refused.
   std::string output{};
   int64_t most_output_bytes = int64_t{1} << 20;
   // Limits, 0: none. CPU time is counted in whole seconds, rounded up.

@@ -21,12 +21,12 @@ namespace {
 constexpr int kCannotStart = 127;
 constexpr int kMostSeconds = 5;  // for processes that were killed to be gone
 
-void tell_fault(const Supervised& what, Fault::At at) {
-  const Fault fault{at, errno};
+void tell_fault(const Supervised& what, StartFault::At at) {
+  const StartFault fault{at, errno};
   [[maybe_unused]] const ssize_t written = ::write(what.faults, &fault, sizeof fault);
 }
 
-[[noreturn]] void give_up(const Supervised& what, Fault::At at) {
+[[noreturn]] void give_up(const Supervised& what, StartFault::At at) {
   tell_fault(what, at);
   ::_exit(kCannotStart);
 }
@@ -42,13 +42,13 @@ void tell_fault(const Supervised& what, Fault::At at) {
   usual.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &usual, nullptr);
   if (what.limits_cpu_time && ::setrlimit(RLIMIT_CPU, &what.cpu_time) != 0) {
-    give_up(what, Fault::At::limits);
+    give_up(what, StartFault::At::limits);
   }
   if (what.limits_memory && ::setrlimit(RLIMIT_AS, &what.memory) != 0) {
-    give_up(what, Fault::At::limits);
+    give_up(what, StartFault::At::limits);
   }
   if (what.directory[0] != '\0' && ::chdir(what.directory) != 0) {
-    give_up(what, Fault::At::directory);
+    give_up(what, StartFault::At::directory);
   }
   ::dup2(what.nothing, STDIN_FILENO);
   ::dup2(what.output, STDOUT_FILENO);
@@ -58,7 +58,7 @@ void tell_fault(const Supervised& what, Fault::At at) {
   ::sigemptyset(&none);
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   ::execve(what.program, what.argv, what.environment);
-  give_up(what, Fault::At::program);
+  give_up(what, StartFault::At::program);
 }
 
 void close_from(unsigned first, unsigned last) {
@@ -118,7 +118,7 @@ class Supervision {
       if (what_.table->signal_descendants(self_, SIGTERM) < 0) ::kill(-program_, SIGTERM);
       return;
     }
-    told_to_kill_ = true;  // or nobody is left who could tell
+    told_to_kill_ = true;  // or the other end of the socket is closed
   }
 
   // Waits for all that have ended. False: there are no children any more.
@@ -142,7 +142,7 @@ class Supervision {
     }
   }
 
-  // Whoever forks between our look and our signal has a child that we find the next time.
+  // A process that forks between our look and our signal has a child that we find the next time.
   void end_all() {
     const int64_t end = now_ns() + int64_t{kMostSeconds} * 1'000'000'000;
     for (int round = 0; reap(); ++round) {
@@ -182,7 +182,7 @@ void supervise(const Supervised& what) {
   const int children = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   const pid_t program = children < 0 ? -1 : ::_Fork();
   if (program == 0) become_program(what, self);
-  if (program < 0) give_up(what, Fault::At::process);
+  if (program < 0) give_up(what, StartFault::At::process);
   ::setpgid(program, program);  // whichever of the two is first
   close_all_but<4>({what.socket, what.held, what.kill, children});
   const SupervisorReport report = Supervision(what, self, program, children).until_all_is_gone();

@@ -37,7 +37,7 @@ struct SupervisorReport {
 
 // Why the program could not be started: written to `faults` at most once. The pipe is closed
 // without a word when the program has started.
-struct Fault {
+struct StartFault {
   enum class At : int { nothing, process, limits, directory, program };
   At at = At::nothing;
   int error = 0;  // errno

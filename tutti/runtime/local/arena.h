@@ -1,4 +1,4 @@
-// An Arena finds room in large pieces of memory that somebody else provides, and never looks into
+// An Arena finds room in large pieces of memory that its user provides, and never looks into
 // them: they may be a GPU's. What is given back joins its free neighbours, so that a larger value
 // fits there later. Not for several threads at once.
 

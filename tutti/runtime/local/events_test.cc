@@ -1,10 +1,9 @@
 // The engine's own events, and the judge of them.
 
-#include "tutti/runtime/local/events.h"
-
 #include <gtest/gtest.h>
 
 #include "tutti/runtime/conformance.h"
+#include "tutti/runtime/local/events_testing.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/runtime/sim/testing.h"
 #include "tutti/trace/check.h"

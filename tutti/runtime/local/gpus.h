@@ -1,7 +1,7 @@
-// GPUs as hardware of the local engine, beside other hardware that has the cores. A device of kind
-// "gpu" or "gpu-..." is a GPU: a whole one, or with `units` a partition of the first GPU of this
-// host that has so many of its multiprocessors to itself (a green context). Partitions share what
-// is left: the GPU's memory, its bandwidth, and its link.
+// GPUs as hardware of the local engine, in addition to other hardware that has the cores. A device
+// of kind "gpu" or "gpu-..." is a GPU: a whole one, or with `units` a partition of the first GPU of
+// this host that has so many of its multiprocessors to itself (a green context). Partitions share
+// what is left: the GPU's memory, its bandwidth, and its link.
 
 #ifndef TUTTI_RUNTIME_LOCAL_GPUS_H_
 #define TUTTI_RUNTIME_LOCAL_GPUS_H_

@@ -40,7 +40,7 @@ class SlotRunner {
 };
 
 // Moves values over one hop of a route. All calls come from one thread, as with a slot; it may have
-// been started by a slot's thread and be bound as that is, until enter binds it anew.
+// been started by a slot's thread and be bound as that is, until enter binds it again.
 class Copier {
  public:
   virtual ~Copier() = default;

@@ -38,7 +38,7 @@ struct LocalOptions {
   // Inputs that an earlier run of the same graph loaded are used again, as they were filled then;
   // they take memory until a run of another graph, or one that does not keep them.
   bool keep_inputs = false;
-  // Values to keep for result() after the run. Left out: those that nobody reads.
+  // Values to keep for result() after the run. Left out: those that no op reads.
   std::vector<ValueId> keep{};
   std::function<void(int64_t ended, int64_t ops)> progress{};  // called now and then
 };
@@ -61,8 +61,8 @@ class LocalRuntime : public Runtime {
   // memory is short, and when stopped. Everything is given back in all cases.
   Result<Trace> run(const Problem& problem, const Plan& plan) override;
   Result<Trace> run_online(const Problem& problem, Policy& policy) override;
-  // The same with somebody who is told what happens and may let ops wait. Graph inputs that are
-  // everywhere are put into every memory before the run begins.
+  // The same with an observer that is told what happens and may make ops wait. Graph inputs that
+  // are everywhere are put into every memory before the run begins.
   Result<Trace> run_online(const Problem& problem, Policy& policy, OnlineWatch& watch);
 
   // What had happened when the last run failed.

@@ -25,14 +25,14 @@ struct Verified {
 };
 
 // Evaluates the graph on the inputs of fill_input with that seed and compares the values that
-// nobody reads; `result` gives their bytes. Takes as long as the reference does, which is slow.
+// no op reads; `result` gives their bytes. Takes as long as the reference does, which is slow.
 // Fails (invalid_input) if an op has no reference, or a value no shape; fails if it was stopped.
 Result<Verified> verify(const Graph& graph, uint64_t seed,
                         const std::function<Result<std::vector<std::byte>>(ValueId value)>& result,
                         const Stop& stop = {});
 
-// The two halves of that, for who has several runs of one graph: the value of each value, and the
-// comparison with it.
+// The two halves of that, for callers with several runs of one graph: the content of each value,
+// and the comparison with it.
 Result<std::vector<Tensor>> reference_values(const Graph& graph, uint64_t seed,
                                              const Stop& stop = {});
 Result<Verified> verify_against(

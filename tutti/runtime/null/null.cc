@@ -32,7 +32,7 @@ void record(const Problem& problem, const std::vector<DeviceId>& placement, OpId
 
 Trace empty_trace(const Problem& problem) {
   Trace trace;
-  trace.runtime = "null";
+  trace.runtime = {.name = "null"};
   trace.graph_fingerprint = problem.graph.fingerprint();
   trace.machine_fingerprint = problem.machine.fingerprint();
   return trace;

@@ -4,7 +4,7 @@
 // An op holds its outputs and its transient memory from its start, the latter until its end. A copy
 // is held from the start of its transfer. A copy is let go when the last reader in its memory has
 // finished and none is left to be placed; the first copy, in the memory of its producer, also waits
-// for the transfers that leave from it. Values that nobody reads stay. A graph input is held in
+// for the transfers that leave from it. Values that no op reads stay. A graph input is held in
 // each memory where a reader is placed: a weight for the whole run, another until its last reader
 // there has finished.
 

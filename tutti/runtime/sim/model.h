@@ -31,7 +31,7 @@ class PlanSimulator {
   virtual Duration start(OpId op) const = 0;
   virtual Duration finish(OpId op) const = 0;
   virtual OpId decided_by(OpId op) const = 0;
-  // Its runtime is "sim/" and the model's name.
+  // Its runtime is "sim", with the model's name.
   virtual Trace trace() const = 0;
 };
 

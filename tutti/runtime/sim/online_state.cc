@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tutti/runtime/online_choices.h"
+
 namespace tutti {
 
 Duration OnlineState::free_at(DeviceId device) const {
@@ -15,23 +17,7 @@ Duration OnlineState::free_at(DeviceId device) const {
 }
 
 std::span<const DeviceId> OnlineState::devices_for(OpId op) const {
-  const Problem& problem = run_.problem_;
-  const int group = problem.colocation_group(op);
-  if (group >= 0) {
-    for (const OpId member : problem.members(group)) {
-      if (!run_.device_of_[member.index].valid()) continue;
-      choices_.assign(1, run_.device_of_[member.index]);
-      return choices_;
-    }
-  }
-  const std::span<const DeviceId> allowed = problem.devices_for(op);
-  if (!run_.ledger_.enforced()) return allowed;
-  // What is full now may be empty later; only devices that could never hold the op are left out.
-  choices_.assign(allowed.begin(), allowed.end());
-  std::erase_if(choices_, [&](DeviceId device) {
-    return run_.ledger_.need(op) > problem.memory_limit(problem.machine.memory_of(device));
-  });
-  return choices_;
+  return online_choices(*this, op, run_.ledger_.need(op), choices_);
 }
 
 int64_t OnlineState::memory_left(DeviceId device) const {

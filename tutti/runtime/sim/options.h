@@ -19,7 +19,7 @@ struct SimOptions {
   // Stop, with kNever for a makespan, as soon as it is certain to be longer than this. A search
   // rejects most candidates; it need not see their ends.
   Duration give_up_beyond{kNever};
-  Stop stop{};  // the same from then on: whoever waits for the makespan has no time left
+  Stop stop{};  // the same from then on: the caller has no time left for the makespan
 };
 
 }  // namespace tutti

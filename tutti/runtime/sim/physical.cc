@@ -83,7 +83,7 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   trace_.transfers.clear();
   trace_.placed.clear();
   trace_.pauses.clear();
-  trace_.runtime = "sim/physical";
+  trace_.runtime = {.name = "sim", .model = "physical"};
   trace_.graph_fingerprint = problem_.graph.fingerprint();
   trace_.machine_fingerprint = problem_.machine.fingerprint();
   trace_.seed = options.seed;

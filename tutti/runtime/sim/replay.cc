@@ -87,9 +87,8 @@ void compare_runs(const Problem& problem, const Trace& trace, const Trace& again
 
 // Why the run cannot be repeated; null if it can.
 const char* unrepeatable(const Plan* plan, const Trace& trace) {
-  const bool physical = trace.runtime == "sim/physical";
-  const bool null = trace.runtime == "null";
-  if (!physical && !null && !is_released(trace)) return "the run was not simulated";
+  const bool physical = is_physical(trace);
+  if (!physical && !is_null(trace) && !is_released(trace)) return "the run was not simulated";
   if (is_released(trace) && !find_sim_model("released")) {
     return "this program does not have the released model; tutti-study has it";
   }
@@ -100,7 +99,7 @@ const char* unrepeatable(const Plan* plan, const Trace& trace) {
 }
 
 Result<Trace> run_again(const Problem& problem, const Plan& plan, const Trace& trace) {
-  if (trace.runtime == "null") return NullRuntime().run(problem, plan);
+  if (is_null(trace)) return NullRuntime().run(problem, plan);
   const std::optional<SimModel> released = find_sim_model("released");
   SimRuntime runtime(is_released(trace) && released ? *released : SimModel::physical,
                      {.order = trace.order.value_or(ReadyOrder::priority),

@@ -69,7 +69,7 @@ TEST(Records, OfAllRanksBecomeOneTrace) {
                                     .to = MemoryId{1},
                                     .start = kNever,
                                     .finish = ns(112)}}};
-  const Trace trace = to_trace(*world.problem, "starpu",
+  const Trace trace = to_trace(*world.problem, /*scheduler=*/"",
                                {records_from(to_bytes(second)), records_from(to_bytes(first))});
   EXPECT_EQ(trace.makespan, ns(20));
   ASSERT_EQ(trace.ops.size(), 2U);

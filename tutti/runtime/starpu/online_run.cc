@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tutti/base/check.h"
+#include "tutti/runtime/online_choices.h"
 
 namespace tutti {
 
@@ -43,16 +44,7 @@ Duration OnlineRun::free_at(DeviceId device) const {
 }
 
 std::span<const DeviceId> OnlineRun::devices_for(OpId op) const {
-  const Problem& problem = base_.problem_;
-  const int group = problem.colocation_group(op);
-  if (group >= 0) {
-    for (const OpId member : problem.members(group)) {
-      if (!placement_[member.index].valid()) continue;
-      choices_.assign(1, placement_[member.index]);
-      return choices_;
-    }
-  }
-  return problem.devices_for(op);
+  return online_choices(*this, op, /*bytes_at_start=*/0, choices_);  // memories have no books here
 }
 
 int64_t OnlineRun::memory_left(DeviceId device) const {
@@ -195,7 +187,7 @@ Result<void> OnlineRun::run() {
 }
 
 Trace OnlineRun::trace() const {
-  Trace trace = to_trace(base_.problem_, "starpu", {base_.records()});
+  Trace trace = to_trace(base_.problem_, /*scheduler=*/"", {base_.records()});
   trace.placed = placed_;
   trace.pauses = pauses_;
   return trace;

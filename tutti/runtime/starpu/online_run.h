@@ -1,6 +1,6 @@
 // A run in which a policy is asked as it goes, on one rank: ops are submitted to StarPU when the
-// policy has placed them, and whoever completes an op or a transfer asks about those that are ready
-// for a decision, one thread at a time.
+// policy has placed them, and the thread that completes an op or a transfer asks about those that
+// are ready for a decision, one thread at a time.
 
 #ifndef TUTTI_RUNTIME_STARPU_ONLINE_RUN_H_
 #define TUTTI_RUNTIME_STARPU_ONLINE_RUN_H_

@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-PlacedQueues* the_queues = nullptr;  // StarPU's functions are told nothing but a number
+PlacedQueues* the_queues = nullptr;  // StarPU's functions get only a number
 
 // Null if there is none.
 starpu_task* take_first(std::deque<starpu_task*>& tasks) {

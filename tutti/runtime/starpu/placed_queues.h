@@ -2,7 +2,8 @@
 // the ready task of least priority number goes first, or the next of a strict order. Transfers
 // within the rank go to a device of the memory they fill, before all ops.
 //
-// StarPU calls push and pop from its threads; whoever runs a plan calls the rest between runs.
+// StarPU calls push and pop from its threads; the thread that runs a plan calls the rest between
+// runs.
 
 #ifndef TUTTI_RUNTIME_STARPU_PLACED_QUEUES_H_
 #define TUTTI_RUNTIME_STARPU_PLACED_QUEUES_H_

@@ -1,4 +1,4 @@
-// What a rank's run does whoever decides: run an op in a task, and say afterwards what happened.
+// What a rank's run does in all modes: run an op in a task, and say afterwards what happened.
 
 #include "tutti/runtime/starpu/rank_run.h"
 

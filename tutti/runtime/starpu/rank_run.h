@@ -60,7 +60,7 @@ class RankRun {
 
   // What happened here, in the clock of all ranks.
   RankRecords records() const;
-  // The values that nobody reads and that were made here.
+  // The values that no op reads and that were made here.
   std::map<ValueId, std::vector<std::byte>> take_results();
 
   // The code of every codelet.

@@ -13,7 +13,6 @@
 
 #include "tutti/base/check.h"
 #include "tutti/runtime/local/cpu/cores.h"
-#include "tutti/runtime/starpu/watchdog.h"
 
 namespace tutti {
 namespace {
@@ -75,7 +74,7 @@ void wait(MPI_Request request) {
 }  // namespace
 
 struct StarpuRanks::Mpi {
-  MPI_Comm world = MPI_COMM_NULL;  // ours, so that nobody else's messages are seen
+  MPI_Comm world = MPI_COMM_NULL;  // ours, so that no other messages are seen
   MPI_Comm starpu = MPI_COMM_NULL;
   std::unique_ptr<Watchdog> watchdog;
 };
@@ -120,8 +119,8 @@ Result<void> StarpuRanks::meet() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) return {};
-  // A message to a rank that was killed shall fail, not kill this one too: launchers name who dies
-  // first.
+  // A message to a rank that was killed shall fail, not kill this one too: launchers name the rank
+  // that dies first.
   std::signal(SIGPIPE, SIG_IGN);
   const Deadline deadline(
       fmt::format("rank {} could not talk to the others in time: the run is over", rank_));
@@ -164,7 +163,7 @@ void StarpuRanks::share_cores() {
 StarpuRanks::~StarpuRanks() {
   if (mpi_ == nullptr) return;
   const Deadline deadline(
-      fmt::format("rank {} waited for the others to end in vain: the run is over", rank_));
+      fmt::format("rank {} waited for the others, which did not end: the run is over", rank_));
   if (several()) barrier();
   mpi_->watchdog.reset();
   MPI_Finalize();

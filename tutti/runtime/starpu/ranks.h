@@ -14,7 +14,7 @@
 
 #include "tutti/base/result.h"
 #include "tutti/base/time.h"
-#include "tutti/runtime/starpu/pulse.h"
+#include "tutti/runtime/starpu/watchdog.h"
 
 namespace tutti {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tutti/trace/measurement.h"
+#include "tutti/trace/trace.h"
 
 namespace tutti {
 namespace {
@@ -56,9 +56,10 @@ RankRecords records_from(const std::string& bytes) {
   return records;
 }
 
-Trace to_trace(const Problem& problem, std::string runtime, std::vector<RankRecords> records) {
+Trace to_trace(const Problem& problem, std::string scheduler, std::vector<RankRecords> records) {
   Trace trace;
-  trace.runtime = std::move(runtime);
+  trace.runtime = {
+      .name = "starpu", .scheduler = std::move(scheduler), .movement = Movement::direct};
   trace.measurement = measured_now();
   trace.graph_fingerprint = problem.graph.fingerprint();
   trace.machine_fingerprint = problem.machine.fingerprint();

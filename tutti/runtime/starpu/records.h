@@ -24,8 +24,9 @@ struct RankRecords {
 std::string to_bytes(const RankRecords& records);
 RankRecords records_from(const std::string& bytes);
 
-// Time 0 is when the first rank began. `runtime` names who decided.
-Trace to_trace(const Problem& problem, std::string runtime, std::vector<RankRecords> records);
+// Time 0 is when the first rank began. `scheduler` is the one of StarPU that decided; empty: tutti
+// did.
+Trace to_trace(const Problem& problem, std::string scheduler, std::vector<RankRecords> records);
 
 }  // namespace tutti
 

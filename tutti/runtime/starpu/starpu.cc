@@ -63,8 +63,7 @@ class StarpuRuntime::Engine {
     for (const std::string& bytes : ranks_.gather(tutti::to_bytes(run.records()))) {
       records.push_back(records_from(bytes));
     }
-    const std::string name = options_.scheduler.empty() ? "starpu" : "starpu/" + options_.scheduler;
-    Trace trace = to_trace(problem, name, std::move(records));
+    Trace trace = to_trace(problem, options_.scheduler, std::move(records));
     trace.order = ReadyOrder::priority;
     if (!options_.scheduler.empty()) trace.order.reset();
     trace.makespan =

@@ -53,7 +53,7 @@ class StarpuRuntime : public Runtime {
   Result<Trace> run(const Problem& problem, const Plan& plan) override;
   Result<Trace> run_online(const Problem& problem, Policy& policy) override;
 
-  // Brings the values that nobody reads, as the last run made them, to rank 0.
+  // Brings the values that no op reads, as the last run made them, to rank 0.
   Result<void> collect_results();
   // At rank 0, after collect_results.
   Result<std::vector<std::byte>> result(ValueId value) const;

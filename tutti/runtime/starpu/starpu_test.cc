@@ -97,7 +97,7 @@ TEST(StarpuRuntime, ItsOwnSchedulersRunTheSameOps) {
     starpu.runtime->set_options({.scheduler = scheduler});
     const Result<Trace> trace = starpu.runtime->run(*world.problem, plan);
     ASSERT_TRUE(trace) << scheduler << ": " << trace.error().message;
-    EXPECT_EQ(trace->runtime, std::string("starpu/") + scheduler);
+    EXPECT_EQ(to_text(trace->runtime), std::string("starpu/") + scheduler);
     EXPECT_EQ(check_trace(*world.problem, *trace, rules_for(*trace, nullptr)), Sentences());
     testing::expect_digests(world.graph, *starpu.runtime);
   }

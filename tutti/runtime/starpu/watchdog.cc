@@ -145,7 +145,7 @@ struct Watchdog::State {
   void look_for_silence() {
     for (int other = 0; other < size; ++other) {
       if (other == rank || (rank != 0 && other != 0)) continue;
-      // Rank 0 knows who is missing; the others give it time to say so, and then each other.
+      // Rank 0 knows which rank is missing; the others give it time to say so, and then each other.
       const auto patience = rank_timeout() + rank * std::chrono::milliseconds(500);
       if (Clock::now() - heard[static_cast<size_t>(other)] < patience) continue;
       abort_run(fmt::format("{} has given no sign of life for {} s: the run is over",
@@ -197,7 +197,7 @@ Watchdog::Watchdog(int rank, int size, const Pulse& pulse, std::function<std::st
 Watchdog::~Watchdog() {
   state_->sleeper.end();
   state_->thread.join();
-  // Signs that nobody will take any more are MPI_Finalize's to drop.
+  // Signs that no rank will receive any more are MPI_Finalize's to drop.
   for (MPI_Request& request : state_->sending) {
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   }

@@ -18,7 +18,7 @@ Workers::Workers(const Machine& machine, const std::vector<DeviceId>& devices,
   cores_ = binding.there;
   for (const DeviceId device : devices) slots_ += machine.device(device).slots;
   const auto count = static_cast<size_t>(std::clamp(slots_, 1, most));
-  seats_.resize(count);
+  served_.resize(count);
   devices_.resize(count);
   size_t next = 0;
   for (const DeviceId device : devices) {
@@ -26,38 +26,38 @@ Workers::Workers(const Machine& machine, const std::vector<DeviceId>& devices,
       const size_t worker = next % count;
       auto& teams = binding.teams[static_cast<size_t>(device.index)];
       std::vector<DeviceId>& served = devices_[worker];
-      // A second slot of one device on one worker would never run beside the first.
+      // A second slot of one device on one worker would never run at the same time as the first.
       if (!served.empty() && served.back() == device) continue;
       served.push_back(device);
       workers_of_[static_cast<size_t>(device.index)].push_back(static_cast<int>(worker));
-      seats_[worker].push_back({device, slot, std::move(teams[static_cast<size_t>(slot)])});
+      served_[worker].push_back({device, slot, std::move(teams[static_cast<size_t>(slot)])});
     }
   }
 }
 
-Workers::Seat& Workers::seat(int worker, DeviceId device) {
-  for (Seat& seat : seats_[static_cast<size_t>(worker)]) {
-    if (seat.device == device) return seat;
+Workers::ServedSlot& Workers::served(int worker, DeviceId device) {
+  for (ServedSlot& slot : served_[static_cast<size_t>(worker)]) {
+    if (slot.device == device) return slot;
   }
   TUTTI_CHECK(false);
-  return seats_[0][0];
+  return served_[0][0];
 }
 
 int Workers::slot(int worker, DeviceId device) const {
-  return seat(worker, device).slot;
+  return served(worker, device).slot;
 }
 
 void Workers::forget_threads() {
-  for (std::vector<Seat>& seats : seats_) {
-    for (Seat& seat : seats) {
-      seat.runner.reset();
-      seat.entered = false;
+  for (std::vector<ServedSlot>& slots : served_) {
+    for (ServedSlot& slot : slots) {
+      slot.runner.reset();
+      slot.entered = false;
     }
   }
 }
 
 Result<void> Workers::run(int worker, DeviceId device, const OpTable::Entry& entry, OpCall& call) {
-  Seat& mine = seat(worker, device);
+  ServedSlot& mine = served(worker, device);
   if (mine.runner == nullptr) mine.runner = std::make_unique<Team>(mine.cores);
   if (!mine.entered) {
     if (Result<void> entered = mine.runner->enter(); !entered) return entered;

@@ -45,25 +45,25 @@ class Workers {
   std::string note() const;
 
  private:
-  struct Seat {
+  struct ServedSlot {
     DeviceId device{};
     int slot = 0;
     std::vector<int> cores{};
     std::unique_ptr<SlotRunner> runner{};
     bool entered = false;
   };
-  Seat& seat(int worker, DeviceId device);
-  const Seat& seat(int worker, DeviceId device) const {
-    return const_cast<Workers*>(this)->seat(worker, device);
+  ServedSlot& served(int worker, DeviceId device);
+  const ServedSlot& served(int worker, DeviceId device) const {
+    return const_cast<Workers*>(this)->served(worker, device);
   }
 
   const Machine& machine_;
   int slots_ = 0;
   int wanted_cores_ = 0;
   int cores_ = 0;
-  std::vector<std::vector<Seat>> seats_;        // by worker
-  std::vector<std::vector<DeviceId>> devices_;  // by worker
-  std::vector<std::vector<int>> workers_of_;    // by device of the machine
+  std::vector<std::vector<ServedSlot>> served_;  // by worker
+  std::vector<std::vector<DeviceId>> devices_;   // by worker
+  std::vector<std::vector<int>> workers_of_;     // by device of the machine
 };
 
 }  // namespace tutti

@@ -30,10 +30,10 @@ CoreBinding bind_cores(const Machine& machine, const std::vector<int>& cores);
 CoreBinding bind_cores(const Machine& machine, const std::vector<DeviceId>& devices,
                        const std::vector<int>& cores);
 
-// Binds the calling thread to a core. A host that does not allow it is none the worse for tutti:
-// the thread then goes where the kernel puts it.
+// Binds the calling thread to a core. If the host does not allow it, the kernel goes on to
+// choose.
 void pin_this_thread(int core);
-// Lets it go to any of these.
+// To these cores, of which the kernel chooses.
 void pin_this_thread(const std::vector<int>& cores);
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // Copiers of which at least one end is a GPU's memory, each with streams of its own, so that copies
-// go beside the work of slots.
+// overlap with the work of slots.
 
 #ifndef TUTTI_RUNTIME_LOCAL_CUDA_COPIERS_H_
 #define TUTTI_RUNTIME_LOCAL_CUDA_COPIERS_H_

@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-// A lane of its own: ops of other slots of the device run beside.
+// A lane of its own: ops of other slots of the device run at the same time.
 class CudaSlot : public SlotRunner {
  public:
   CudaSlot(int gpu, std::shared_ptr<Partition> partition)
@@ -59,7 +59,7 @@ Result<void> wake(int gpu) {
   (void)cudaDeviceReset();
   (void)cudaGetLastError();
   return cuda::done(cudaDeviceSynchronize(),
-                    fmt::format("GPU {} is lost to this process; start the program anew", gpu));
+                    fmt::format("GPU {} is lost to this process; start the program again", gpu));
 }
 
 }  // namespace

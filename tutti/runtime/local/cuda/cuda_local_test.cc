@@ -10,7 +10,7 @@
 #include "tutti/kernels/programs_testing.h"
 #include "tutti/runtime/conformance.h"
 #include "tutti/runtime/local/cuda/testing.h"
-#include "tutti/runtime/local/events.h"
+#include "tutti/runtime/local/events_testing.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/runtime/sim/testing.h"

@@ -25,8 +25,8 @@ void Crew::end() {
 }
 
 void Crew::one_less_awake() {
-  // Nobody can wake meanwhile: that takes the lock. Whoever was told to do something and has not
-  // woken yet has it still before him, and quiet_ sees it.
+  // No thread can wake meanwhile: that takes the lock. A thread that was told to do something and
+  // has not woken yet has it still before him, and quiet_ sees it.
   if (--awake_ == 0 && !over() && quiet_()) end();
 }
 

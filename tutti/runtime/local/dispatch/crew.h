@@ -1,8 +1,8 @@
-// Who takes part in a run, who of them sleeps, and whether the run is over. When the last thread
-// has nothing to do, nothing will ever happen again: then the run has either come to its end or
-// stands still. No op needs a common counter for that.
+// The threads that take part in a run, which of them sleep, and whether the run is over. When the
+// last thread has nothing to do, nothing will ever happen again: then the run has either come to
+// its end or stands still. No op needs a common counter for that.
 //
-// The lock is taken when somebody sleeps or wakes, never for an op.
+// The lock is taken when a thread sleeps or wakes, never for an op.
 
 #ifndef TUTTI_RUNTIME_LOCAL_DISPATCH_CREW_H_
 #define TUTTI_RUNTIME_LOCAL_DISPATCH_CREW_H_
@@ -24,7 +24,7 @@ class Crew {
  public:
   // A run begins with so many threads, all awake. `quiet` is asked when all are asleep, and says
   // whether nothing is left that one of them was told to do; `ended` is called once, as soon as the
-  // run is over, whatever ends it, and must wake all. Both are called with nobody awake but the
+  // run is over, whatever ends it, and must wake all. Both are called with no thread awake but the
   // caller of that moment.
   void begin(int threads, std::function<bool()> quiet, std::function<void()> ended);
 

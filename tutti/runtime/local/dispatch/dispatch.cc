@@ -82,18 +82,18 @@ Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
   for (;;) {
     const int64_t from = steps_ ? clock_.now() : 0;
     int32_t best = mine.rank;
-    int32_t who = -1;
+    int32_t victim = -1;
     // Its own queue too: others may have added to it.
     for (int32_t i = device.first; i < device.first + device.count; ++i) {
       const int32_t head = slots_[i].queue.head();
       if (head >= best) continue;
       best = head;
-      who = i;
+      victim = i;
     }
     const int64_t to = steps_ ? clock_.now() : 0;
-    if (who >= 0) {
-      const Taken other = take_from(who, {});
-      if (other.rank == kNoRank) continue;  // somebody was faster
+    if (victim >= 0) {
+      const Taken other = take_from(victim, {});
+      if (other.rank == kNoRank) continue;  // another slot was faster
       const int32_t worse = std::max(mine.rank, other.rank);
       if (other.rank < mine.rank) mine = other;
       if (worse != kNoRank) {
@@ -102,7 +102,7 @@ Dispatch::Taken Dispatch::look_around(int32_t index, Taken mine) {
         });
         wake(device, 1);
       }
-      if (mine.rank > best) continue;  // somebody was faster, and another may have a better one
+      if (mine.rank > best) continue;  // another slot was faster; yet another may have a better op
     }
     mine.look_from = from;
     mine.look_to = to;
@@ -128,7 +128,7 @@ Dispatch::Taken Dispatch::wait(int32_t index) {
     for (int32_t i = device.first; i < device.first + device.count; ++i) {
       const Taken taken = take_from(i, {});
       if (taken.rank == kNoRank) continue;
-      // No sleeper after all. Who has been taken for one is rung for, and heeds it.
+      // No sleeper after all. A slot that was counted as one is rung for, and heeds it.
       int32_t sleepers = device.sleepers.load();
       while (sleepers > 0 && !device.sleepers.compare_exchange_weak(sleepers, sleepers - 1)) {
       }

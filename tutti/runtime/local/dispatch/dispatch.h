@@ -3,12 +3,12 @@
 // has looks whether a neighbour has something better. That look costs as much as an op that does
 // nothing, so a slot looks at most every ten microseconds: a device of one slot keeps to the order
 // of ranks exactly, one of several within that time. What it notes of its steps is what
-// local/events.h judges.
+// local/events_testing.h judges.
 //
-// A slot without work spins for a moment and then sleeps. Whoever gives an op to a device wakes one
-// of its sleepers, if there are any: the giver adds to a queue under its lock and then looks for
-// sleepers; a slot first counts itself as a sleeper and then looks into the queues under their
-// locks. So one of the two sees the other.
+// A slot without work spins for a moment and then sleeps. The thread that gives an op to a device
+// wakes one of its sleepers, if there are any: the giver adds to a queue under its lock and then
+// looks for sleepers; a slot first counts itself as a sleeper and then looks into the queues under
+// their locks. So one of the two sees the other.
 
 #ifndef TUTTI_RUNTIME_LOCAL_DISPATCH_DISPATCH_H_
 #define TUTTI_RUNTIME_LOCAL_DISPATCH_DISPATCH_H_
@@ -63,7 +63,7 @@ class Dispatch {
   Taken wait(int32_t slot);
 
   // Adds an op of that device; any thread may. `stamp` is called with the tick at which it could be
-  // taken, before anybody does, if stamped.
+  // taken, before any slot takes it, if stamped.
   template <class Stamp>
   void give(DeviceId id, int32_t rank, Stamp stamp) {
     Device& device = devices_[static_cast<size_t>(id.index)];
@@ -84,7 +84,7 @@ class Dispatch {
   }
   const std::vector<Sleep>& sleeps(int32_t slot) const { return slots_[slot].sleeps; }
 
-  // True if no op waits. Requires that nobody gives or takes.
+  // True if no op waits. Requires that no thread gives or takes.
   bool empty() const;
   // Wakes all.
   void ring_all();
@@ -99,7 +99,7 @@ class Dispatch {
   struct alignas(64) Device {
     int32_t first = 0;
     int32_t count = 0;                 // of slots that take part
-    std::atomic<int32_t> sleepers{0};  // that nobody has woken yet
+    std::atomic<int32_t> sleepers{0};  // that no thread has woken yet
     std::atomic<int32_t> wake_ups{0};  // that no sleeper has heeded yet
   };
 

@@ -1,4 +1,4 @@
-// A lock for a few instructions: whoever finds it taken spins a little and then sleeps in the
+// A lock for a few instructions: a thread that finds it taken spins a little and then sleeps in the
 // kernel. clang's thread-safety analysis understands it, as it does base/mutex.h.
 
 #ifndef TUTTI_RUNTIME_LOCAL_DISPATCH_LOCK_H_
@@ -31,7 +31,7 @@ class TUTTI_THREAD_ATTRIBUTE(capability("mutex")) SpinLock {
  private:
   static constexpr uint32_t kFree = 0;
   static constexpr uint32_t kTaken = 1;
-  static constexpr uint32_t kAwaited = 2;  // taken, and somebody may sleep
+  static constexpr uint32_t kAwaited = 2;  // taken, and a thread may sleep
   static constexpr int kSpins = 100;
 
   void lock_slowly() {

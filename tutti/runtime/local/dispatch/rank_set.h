@@ -1,7 +1,7 @@
 // A set of ranks whose least can be taken: one bit for each rank, and above each word of 64 bits
 // one bit that says whether it has any, up to a single word. Ops that wait at the same time mostly
-// have ranks near each other, so that adding and taking mostly touch one word, without the jumps
-// nobody can foresee that a heap takes. Costs an eighth of a byte for each rank there could be.
+// have ranks near each other, so that adding and taking mostly touch one word, without the
+// unpredictable branches of a heap. Costs an eighth of a byte for each rank there could be.
 
 #ifndef TUTTI_RUNTIME_LOCAL_DISPATCH_RANK_SET_H_
 #define TUTTI_RUNTIME_LOCAL_DISPATCH_RANK_SET_H_

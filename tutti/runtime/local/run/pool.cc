@@ -1,0 +1,69 @@
+#include "tutti/runtime/local/run/pool.h"
+
+namespace tutti {
+
+void Pool::begin(int64_t limit) {
+  limit_ = limit;
+  used_.store(0);
+  high_water_.store(0);
+  const SpinHold hold(lock_);
+  for (auto entry = kept_.begin(); entry != kept_.end();) {
+    if (entry->second.used) {
+      entry->second.used = false;
+      ++entry;
+      continue;
+    }
+    for (void* block : entry->second.blocks) store_.release(block, entry->first);
+    entry = kept_.erase(entry);
+  }
+}
+
+bool Pool::take_room(int64_t bytes) {
+  int64_t used = used_.load();
+  do {
+    if (bytes > limit_ - used) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes));
+  note_use(used + bytes);
+  return true;
+}
+
+void Pool::take_room_anyway(int64_t bytes) {
+  note_use(used_.fetch_add(bytes) + bytes);
+}
+
+void Pool::note_use(int64_t used) {
+  int64_t high = high_water_.load();
+  while (used > high && !high_water_.compare_exchange_weak(high, used)) {
+  }
+}
+
+void* Pool::allocate(int64_t bytes) {
+  {
+    const SpinHold hold(lock_);
+    Kept& kept = kept_[bytes];
+    kept.used = true;
+    if (!kept.blocks.empty()) {
+      void* const block = kept.blocks.back();
+      kept.blocks.pop_back();
+      return block;
+    }
+  }
+  if (void* const block = store_.allocate(bytes)) return block;
+  trim();
+  return store_.allocate(bytes);
+}
+
+void Pool::release(void* address, int64_t bytes) {
+  const SpinHold hold(lock_);
+  kept_[bytes].blocks.push_back(address);
+}
+
+void Pool::trim() {
+  const SpinHold hold(lock_);
+  for (auto& [bytes, kept] : kept_) {
+    for (void* block : kept.blocks) store_.release(block, bytes);
+    kept.blocks.clear();
+  }
+}
+
+}  // namespace tutti
