@@ -85,10 +85,9 @@ inline void check_idle(const Problem& problem, const Spans& spans, int slots, Du
     if (verdict.full()) return;
     const Duration waited = idle.until(one->start) - idle.until(one->ready);
     if (waited <= patience) continue;
-    verdict.add(
-        "from {} ns on op '{}' was ready on '{}' and waited for {} ns while a slot was idle",
-        one->ready.count(), problem.graph.op_name(one->op),
-        problem.machine.device(one->device).name, waited.count());
+    verdict.add("from {} ns on op '{}' was ready on '{}' and waited for {} ns beside an idle slot",
+                one->ready.count(), problem.graph.op_name(one->op),
+                problem.machine.device(one->device).name, waited.count());
   }
 }
 

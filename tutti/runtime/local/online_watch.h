@@ -1,6 +1,6 @@
 // What a policy of a real run may be told in addition to State: what started, ended and came where,
 // as it happens; and how it is asked at a time of its own though nothing happens. For policies that
-// let ops wait until their time has come, such as tutti/runtime/arriving.
+// hold ops back until their time has come, such as tutti/runtime/arriving.
 
 #ifndef TUTTI_RUNTIME_LOCAL_ONLINE_WATCH_H_
 #define TUTTI_RUNTIME_LOCAL_ONLINE_WATCH_H_
