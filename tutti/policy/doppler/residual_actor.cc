@@ -29,10 +29,10 @@ class ResidualActor::Run {
       : actor_(actor),
         acting_(acting),
         problem_(actor.problem_),
-        scene_(actor.facts_, actor.network_.shape().estimate, acting.memory_share),
+        scene_(actor.facts_, actor.net_.shape().estimate, acting.memory_share),
         rng_(rng),
         missing_(static_cast<size_t>(problem_.graph.size()), 0),
-        width_(static_cast<size_t>(actor.network_.shape().width)),
+        width_(static_cast<size_t>(actor.net_.shape().width)),
         sums_(static_cast<size_t>(problem_.machine.size()) * width_, 0.0F),
         counts_(static_cast<size_t>(problem_.machine.size()), 0),
         followed_(problem_.machine.size()) {
@@ -146,7 +146,7 @@ class ResidualActor::Run {
       const float* pass = actor_.one_pass_.data() + static_cast<size_t>(op.index) * counts_.size();
       for (size_t i = 0; i < devices_.size(); ++i) {
         logits_[i] = pass[devices_[i].index] -
-                     actor_.network_.slack_weight() * rows_[i * kDeviceFeatures + kSlack];
+                     actor_.net_.slack_weight() * rows_[i * kDeviceFeatures + kSlack];
       }
       return;
     }
@@ -156,9 +156,9 @@ class ResidualActor::Run {
       const float share = 1.0F / static_cast<float>(std::max(1, counts_[d]));
       for (size_t k = 0; k < width_; ++k) means_[i * width_ + k] = sums_[d * width_ + k] * share;
     }
-    actor_.network_.place(actor_.encoding_.place_op.data() + static_cast<size_t>(op.index) * width_,
-                          rows_.data(), means_.data(), static_cast<int>(devices_.size()),
-                          workspace_, logits_.data());
+    actor_.net_.place(actor_.encoding_.place_op.data() + static_cast<size_t>(op.index) * width_,
+                      rows_.data(), means_.data(), static_cast<int>(devices_.size()), workspace_,
+                      logits_.data());
   }
 
   void note(OpId op, DeviceId device) {
@@ -250,12 +250,12 @@ class ResidualActor::Run {
   std::vector<DeviceId> right_devices_;
 };
 
-ResidualActor::ResidualActor(const Problem& problem, const ResidualNet& network,
+ResidualActor::ResidualActor(const Problem& problem, const ResidualNet& net,
                              const ProblemFeatures& features, const DraftFacts& facts)
-    : problem_(problem), network_(network), facts_(facts), encoding_(network.encode(features)) {
-  if (!network.shape().one_pass) return;
+    : problem_(problem), net_(net), facts_(facts), encoding_(net.encode(features)) {
+  if (!net.shape().one_pass) return;
   const auto devices = static_cast<size_t>(problem.machine.size());
-  const auto width = static_cast<size_t>(network.shape().width);
+  const auto width = static_cast<size_t>(net.shape().width);
   one_pass_.resize(static_cast<size_t>(problem.graph.size()) * devices);
   std::vector<float> rows(devices * kDeviceFeatures, 0.0F);  // slack stays 0
   std::vector<float> workspace;
@@ -267,8 +267,8 @@ ResidualActor::ResidualActor(const Problem& problem, const ResidualNet& network,
           rows.data() + static_cast<size_t>(device.index) * kDeviceFeatures + kFirstStaticColumn);
     }
     const auto at = static_cast<size_t>(op.index);
-    network.place(encoding_.place_op.data() + at * width, rows.data(), nullptr,
-                  problem.machine.size(), workspace, one_pass_.data() + at * devices);
+    net.place(encoding_.place_op.data() + at * width, rows.data(), nullptr, problem.machine.size(),
+              workspace, one_pass_.data() + at * devices);
   }
 }
 

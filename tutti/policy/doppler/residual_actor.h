@@ -14,7 +14,7 @@ namespace tutti {
 class ResidualActor : public Actor {
  public:
   // Keeps references to all of them.
-  ResidualActor(const Problem& problem, const ResidualNet& network, const ProblemFeatures& features,
+  ResidualActor(const Problem& problem, const ResidualNet& net, const ProblemFeatures& features,
                 const DraftFacts& facts);
 
   std::optional<Plan> act(const Acting& acting, Rng rng) override;
@@ -23,10 +23,10 @@ class ResidualActor : public Actor {
   class Run;
 
   const Problem& problem_;
-  const ResidualNet& network_;
+  const ResidualNet& net_;
   const DraftFacts& facts_;
   ResidualEncoding encoding_;
-  std::vector<float> one_pass_;  // ops x devices: the network's part, if it can be had at once
+  std::vector<float> one_pass_;  // ops x devices: PLACE's learned term, if shape().one_pass
 };
 
 }  // namespace tutti

@@ -163,12 +163,12 @@ Result<ResidualShape> ResidualNet::shape_of(const TensorFile& file, const std::s
 }
 
 Result<ResidualNet> ResidualNet::load(const TensorFile& file, const std::string& path) {
-  ResidualNet network;
+  ResidualNet net;
   const auto shape = shape_of(file, path);
   if (!shape) return shape.error();
-  network.shape_ = *shape;
+  net.shape_ = *shape;
   const int width = shape->width;
-  network.rounds_.resize(static_cast<size_t>(shape->rounds));
+  net.rounds_.resize(static_cast<size_t>(shape->rounds));
   struct Row {
     std::string name;
     Dense* layer;
@@ -178,21 +178,21 @@ Result<ResidualNet> ResidualNet::load(const TensorFile& file, const std::string&
   };
   using enum Dense::Bias;
   std::vector<Row> rows = {
-      {"op", &network.op_, kOpFeatures, width, yes},
-      {"select.op", &network.select_op_, kOpFeatures, width, yes},
-      {"select.state", &network.select_state_, width, width, no},
-      {"select.exit", &network.select_exit_, width, width, no},
-      {"select.entry", &network.select_entry_, width, width, no},
-      {"select.last", &network.select_last_, width, 1, no},
-      {"place.op", &network.place_op_, width, width, yes},
-      {"place.row", &network.place_row_, kDeviceFeatures, width, no},
-      {"place.sum", &network.place_sum_, width, width, no},
-      {"place.second", &network.place_second_, width, shape->second, yes},
-      {"place.last", &network.place_last_, shape->second, 1, no},
+      {"op", &net.op_, kOpFeatures, width, yes},
+      {"select.op", &net.select_op_, kOpFeatures, width, yes},
+      {"select.state", &net.select_state_, width, width, no},
+      {"select.exit", &net.select_exit_, width, width, no},
+      {"select.entry", &net.select_entry_, width, width, no},
+      {"select.last", &net.select_last_, width, 1, no},
+      {"place.op", &net.place_op_, width, width, yes},
+      {"place.row", &net.place_row_, kDeviceFeatures, width, no},
+      {"place.sum", &net.place_sum_, width, width, no},
+      {"place.second", &net.place_second_, width, shape->second, yes},
+      {"place.last", &net.place_last_, shape->second, 1, no},
   };
-  if (shape->marks > 0) rows.push_back({"mark", &network.mark_, shape->marks, width, no});
+  if (shape->marks > 0) rows.push_back({"mark", &net.mark_, shape->marks, width, no});
   for (int k = 0; k < shape->rounds; ++k) {
-    Round& round = network.rounds_[static_cast<size_t>(k)];
+    Round& round = net.rounds_[static_cast<size_t>(k)];
     const std::string name = fmt::format("round{}.", k);
     rows.push_back({name + "self", &round.self, width, width, yes});
     rows.push_back({name + "in", &round.in, width, width, no});
@@ -206,15 +206,15 @@ Result<ResidualNet> ResidualNet::load(const TensorFile& file, const std::string&
     *row.layer = std::move(*layer);
   }
   for (int column = 0; column < kDeviceFeatures; ++column) {
-    if (!sees_column(*shape, column)) network.place_row_.ignore_input(column);
+    if (!sees_column(*shape, column)) net.place_row_.ignore_input(column);
   }
   const auto rank = file.find("select.rank", {1}, path);
   if (!rank) return rank.error();
   const auto slack = file.find("place.slack", {1}, path);
   if (!slack) return slack.error();
-  network.rank_weight_ = (*rank)->data[0];
-  network.slack_weight_ = (*slack)->data[0];
-  return network;
+  net.rank_weight_ = (*rank)->data[0];
+  net.slack_weight_ = (*slack)->data[0];
+  return net;
 }
 
 // h += ReLU(S h + I in + O out): what comes from the producers and from the readers.

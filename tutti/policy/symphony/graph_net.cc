@@ -67,16 +67,15 @@ void GraphNet::add_parts(const std::string& name, const Shape& shape, std::vecto
 
 Result<GraphNet> GraphNet::load(const TensorFile& file, const std::string& name, const Shape& shape,
                                 const std::string& path) {
-  GraphNet network;
-  network.means_ = shape.means;
-  network.edge_first_ = shape.wide ? 64 : 32;
-  network.edge_second_width_ = network.edge_first_ / 2;
-  Dense* const layers[] = {&network.edge_from_,     &network.edge_to_,     &network.edge_row_,
-                           &network.edge_second_,   &network.vertex_own_,  &network.vertex_edges_,
-                           &network.vertex_second_, &network.whole_first_, &network.whole_second_,
-                           &network.again_from_,    &network.again_to_,    &network.again_edge_,
-                           &network.again_second_,  &network.last_whole_,  &network.last_edges_,
-                           &network.last_second_};
+  GraphNet net;
+  net.means_ = shape.means;
+  net.edge_first_ = shape.wide ? 64 : 32;
+  net.edge_second_width_ = net.edge_first_ / 2;
+  Dense* const layers[] = {
+      &net.edge_from_,    &net.edge_to_,      &net.edge_row_,      &net.edge_second_,
+      &net.vertex_own_,   &net.vertex_edges_, &net.vertex_second_, &net.whole_first_,
+      &net.whole_second_, &net.again_from_,   &net.again_to_,      &net.again_edge_,
+      &net.again_second_, &net.last_whole_,   &net.last_edges_,    &net.last_second_};
   size_t place = 0;
   for (const auto& [layer, in, out, bias] : layers_of(shape)) {
     Dense* target = layers[place++];
@@ -85,7 +84,7 @@ Result<GraphNet> GraphNet::load(const TensorFile& file, const std::string& name,
     if (!loaded) return loaded.error();
     *target = std::move(*loaded);
   }
-  return network;
+  return net;
 }
 
 void GraphNet::embed(const GraphRows& graph, std::vector<float>& workspace, float* vertices,

@@ -94,26 +94,25 @@ TensorFile SymphonyNet::fresh(const SymphonyShape& shape, uint64_t seed) {
 }
 
 Result<SymphonyNet> SymphonyNet::load(const TensorFile& file, const std::string& path) {
-  SymphonyNet network;
+  SymphonyNet net;
   auto shape = load_shape(file, path);
   if (!shape) return shape.error();
-  network.shape_ = *shape;
+  net.shape_ = *shape;
   if (shape->knowledge != InformationLevel::counters) {
     auto loaded = GraphNet::load(file, "topology.", topology_shape(*shape), path);
     if (!loaded) return loaded.error();
-    network.topology_ = std::move(*loaded);
+    net.topology_ = std::move(*loaded);
   }
   auto job = GraphNet::load(file, "job.", job_shape(*shape), path);
   if (!job) return job.error();
-  network.job_ = std::move(*job);
-  Dense* const targets[] = {
-      &network.counters_first_, &network.counters_second_, &network.counters_third_,
-      &network.device_row_,     &network.memory_input_,    &network.memory_hidden_,
-      &network.option_op_,      &network.option_device_,   &network.option_memory_,
-      &network.option_row_,     &network.option_second_,   &network.option_last_,
-      &network.change_device_,  &network.change_memory_,   &network.change_row_,
-      &network.change_last_,    &network.rest_memory_,     &network.rest_row_,
-      &network.rest_last_,      &network.value_first_,     &network.value_last_};
+  net.job_ = std::move(*job);
+  Dense* const targets[] = {&net.counters_first_, &net.counters_second_, &net.counters_third_,
+                            &net.device_row_,     &net.memory_input_,    &net.memory_hidden_,
+                            &net.option_op_,      &net.option_device_,   &net.option_memory_,
+                            &net.option_row_,     &net.option_second_,   &net.option_last_,
+                            &net.change_device_,  &net.change_memory_,   &net.change_row_,
+                            &net.change_last_,    &net.rest_memory_,     &net.rest_row_,
+                            &net.rest_last_,      &net.value_first_,     &net.value_last_};
   size_t place = 0;
   for (const Layer& layer : layers_of(*shape)) {
     Dense* target = targets[place++];
@@ -122,11 +121,11 @@ Result<SymphonyNet> SymphonyNet::load(const TensorFile& file, const std::string&
     if (!loaded) return loaded.error();
     *target = std::move(*loaded);
   }
-  if (!shape->prior) return network;
+  if (!shape->prior) return net;
   const auto prior = file.find("prior", {kFirstPrior.size()}, path);
   if (!prior) return prior.error();
-  std::copy_n((*prior)->data.begin(), network.prior_.size(), network.prior_.begin());
-  return network;
+  std::copy_n((*prior)->data.begin(), net.prior_.size(), net.prior_.begin());
+  return net;
 }
 
 JobEncoding SymphonyNet::encode(const JobRows& job) const {
