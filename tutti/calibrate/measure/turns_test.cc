@@ -49,21 +49,15 @@ TEST(Turns, EndWhenTheyAreStoppedOrTheMeasurementSaysSo) {
 class ComparePlans : public ::testing::Test {
  protected:
   ComparePlans()
-      : graph_(testing::chain(64)),
-        machine_(load_machine("uniform-2").value()),
-        costs_(Costs::build(graph_, machine_).value()),
-        problem_(Problem::make(graph_, machine_, costs_).value()) {
+      : problem_(Problem::make(testing::chain(64), load_machine("uniform-2").value()).value()) {
     for (const int32_t device : {0, 1}) {
       Plan plan;
-      plan.placement.assign(static_cast<size_t>(graph_.size()), DeviceId{device});
-      for (int32_t i = 0; i < graph_.size(); ++i) plan.priority.push_back(i);
+      plan.placement.assign(static_cast<size_t>(problem_.graph.size()), DeviceId{device});
+      for (int32_t i = 0; i < problem_.graph.size(); ++i) plan.priority.push_back(i);
       plans_.push_back({.name = device == 0 ? "first" : "second", .plan = plan});
     }
   }
 
-  Graph graph_;
-  Machine machine_;
-  Costs costs_;
   Problem problem_;
   std::vector<PlanToRun> plans_;
 };
