@@ -6,6 +6,7 @@
 #include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
+#include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/symphony/dispatcher.h"
 #include "tutti/runtime/arriving/real_cluster.h"

@@ -34,7 +34,7 @@ std::string own_program() {
 void add_training(std::vector<Decider>& deciders) {
   // Asked of this very program: tutti-study trains more than tutti-train does.
   const std::string text =
-      is_beside("tutti-train") ? output_of(own_program(), {"train", "list"}) : "";
+      has_companion("tutti-train") ? output_of(own_program(), {"train", "list"}) : "";
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);

@@ -12,6 +12,7 @@
 #include "tools/train/flags.h"
 #include "tools/train/train.h"
 #include "tutti/machine/preset.h"
+#include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/train/symphony/configuration.h"
 #include "tutti/train/symphony/trainer.h"
 
@@ -134,7 +135,8 @@ Result<OwnedSymphonyWorld> find_world(const SymphonyArguments& arguments) {
   Result<std::vector<Graph>> jobs = load_jobs(arguments.graphs, *cluster, arguments.costs);
   if (!jobs) return jobs.error();
   Result<std::vector<Graph>> checks =
-      load_graphs(arguments.check_graphs.empty() ? arguments.graphs : arguments.check_graphs);
+      load_jobs(arguments.check_graphs.empty() ? arguments.graphs : arguments.check_graphs,
+                *cluster, arguments.costs);
   if (!checks) return checks.error();
   return make_symphony_world(std::move(*cluster), std::move(*jobs), std::move(*checks),
                              std::move(counters), arguments.world);

@@ -40,6 +40,9 @@ struct DaemonOptions {
   // A file that gets a line whenever a run starts or ends, before the journal knows of it; empty:
   // none.
   std::string run_log{};
+  // Sees each graph that can be run when it is submitted, by several threads. Warnings about it are
+  // the operator's.
+  std::function<void(const Graph& graph)> on_graph{};
   // A journal is rewritten when it is longer than this and than twice what has to be kept.
   int64_t longest_journal = int64_t{64} << 20;
   // Called once, with a sentence, when the journal cannot be written any more.

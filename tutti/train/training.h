@@ -1,4 +1,4 @@
-// A Training learns in updates: Doppler's (doppler.h) and Symphony's (symphony.h) do. It lives in a
+// A Training learns in updates: Doppler's (doppler/trainer.h) and Symphony's (symphony/trainer.h) do. It lives in a
 // folder: checkpoint.safetensors to go on from, model.safetensors to decide with, log.jsonl with a
 // line for each update. A run that was killed goes on from the last checkpoint, and comes to the
 // same bytes as if nothing had happened.

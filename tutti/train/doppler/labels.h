@@ -11,8 +11,8 @@
 namespace tutti {
 
 // The best plan that annealing finds from `start` until it has spent the evaluations or is stopped.
-Candidate improved(const Problem& problem, const SearchModel& judging, Candidate start,
-                   int64_t evaluations, const Stop& stop, Rng rng);
+CostedPlan improved(const Problem& problem, const SearchModel& judging, CostedPlan start,
+                    int64_t evaluations, const Stop& stop, Rng rng);
 
 // The plan with each op's rank in the order of priorities as its priority. Labels are stored so in
 // memory too, so that a search goes the same way before and after a checkpoint.

@@ -1,4 +1,4 @@
-// The residual net in libtorch; policy/doppler/residual_network.cc is the same without.
+// The residual net in libtorch; policy/doppler/residual_net.cc is the same without.
 
 #include <algorithm>
 
