@@ -1,7 +1,7 @@
-// A Training learns in updates: Doppler's (doppler/trainer.h) and Symphony's (symphony/trainer.h) do. It lives in a
-// folder: checkpoint.safetensors to go on from, model.safetensors to decide with, log.jsonl with a
-// line for each update. A run that was killed goes on from the last checkpoint, and comes to the
-// same bytes as if nothing had happened.
+// A Training learns in updates, as Doppler's (doppler/trainer.h) and Symphony's
+// (symphony/trainer.h) do. It lives in a folder: checkpoint.safetensors to continue from,
+// model.safetensors to decide with, log.jsonl with a line for each update. A run that was killed
+// continues from the last checkpoint, and comes to the same bytes as an uninterrupted one.
 
 #ifndef TUTTI_TRAIN_TRAINING_H_
 #define TUTTI_TRAIN_TRAINING_H_
