@@ -15,6 +15,7 @@
 
 #include "test/support/markdown.h"
 #include "test/support/repository.h"
+#include "tutti/policy/registry.h"
 
 namespace tutti {
 namespace {
@@ -132,11 +133,9 @@ TEST(Docs, ReadmeNamesEveryCommandAndPolicy) {
     std::replace(name.begin(), name.end(), '_', '-');  // what_if_command.cc: tutti what-if
     EXPECT_NE(readme.find("`tutti " + name), std::string::npos) << "README.md lacks tutti " << name;
   }
-  for (const std::string& path : repository_files("tutti/policy/heuristic", ".cc")) {
-    const std::string name = std::filesystem::path(path).stem().string();
-    if (name.ends_with("_test")) continue;
-    EXPECT_NE(readme.find("`" + name + "`"), std::string::npos)
-        << "README.md lacks policy " << name;
+  for (const PolicyEntry& entry : policy_registry()) {
+    EXPECT_NE(readme.find("`" + entry.name + "`"), std::string::npos)
+        << "README.md lacks policy " << entry.name;
   }
 }
 

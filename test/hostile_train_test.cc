@@ -159,7 +159,7 @@ TEST_F(Train, PlansWithModelsAlone) {
   EXPECT_EQ(plan("model.safetensors").exit_code, 0);
   const Ran refused = plan("checkpoint.safetensors");
   EXPECT_EQ(refused.exit_code, 2);
-  expect_one_sentence(refused, "model.safetensors beside it");
+  expect_one_sentence(refused, "model.safetensors in the same folder");
 }
 
 // A model of drawn problems learns a graph by heart as one that was made for it.

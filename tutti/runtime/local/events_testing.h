@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "tutti/plan/check/verdict.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
-#include "tutti/plan/check/verdict.h"
 #include "tutti/runtime/local/events.h"
 
 namespace tutti {
