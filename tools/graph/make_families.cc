@@ -16,6 +16,9 @@ struct NumberFlag {
   Value Spec::*number;
   const char* about;
 };
+// clang 14 does not deduce the parameters of aggregates by itself.
+template <class Spec, class Value>
+NumberFlag(const char*, Value Spec::*, const char*) -> NumberFlag<Spec, Value>;
 
 // The flags that families with drawn weights share.
 template <class Spec>
