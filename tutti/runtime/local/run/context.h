@@ -34,8 +34,8 @@ class Table {
   size_t capacity_ = 0;
 };
 
-struct RunContext {
-  explicit RunContext(const Machine& bound) : machine(bound) {
+struct EngineContext {
+  explicit EngineContext(const Machine& bound) : machine(bound) {
     for (const DeviceId id : machine.devices()) memory_of_device.push_back(machine.memory_of(id));
   }
 

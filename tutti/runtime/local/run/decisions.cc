@@ -13,7 +13,7 @@ namespace tutti {
 // Made and used while the policy is asked.
 class Decisions::View : public State {
  public:
-  View(const RunContext& run, const Values& values, const Books& books)
+  View(const EngineContext& run, const Values& values, const Books& books)
       : run_(run), values_(values), books_(books) {}
 
   const Problem& problem() const override { return *run_.problem; }
@@ -44,7 +44,7 @@ class Decisions::View : public State {
   }
 
  private:
-  const RunContext& run_;
+  const EngineContext& run_;
   const Values& values_;
   const Books& books_;
   mutable std::vector<DeviceId> choices_;

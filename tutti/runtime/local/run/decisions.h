@@ -21,7 +21,7 @@ class Decisions {
   using Queue = std::function<void(OpId op, int32_t rank)>;
 
   // Keeps references.
-  Decisions(RunContext& run, Values& values, Queue queue)
+  Decisions(EngineContext& run, Values& values, Queue queue)
       : run_(run), values_(values), queue_(std::move(queue)) {}
 
   // A run begins: its placement is this one's from now on. `watch` may be null.
@@ -66,7 +66,7 @@ class Decisions {
   void place(OpId op, DeviceId device) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void queue_in_turn(OpId op) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
 
-  RunContext& run_;
+  EngineContext& run_;
   Values& values_;
   Queue queue_;
   Policy* policy_ = nullptr;

@@ -13,7 +13,7 @@ namespace tutti {
 class OpCodes {
  public:
   // Keeps references.
-  OpCodes(const RunContext& run, const OpTable& ops) : run_(run), ops_(ops) {}
+  OpCodes(const EngineContext& run, const OpTable& ops) : run_(run), ops_(ops) {}
 
   void begin();
   // Null if there is none.
@@ -34,7 +34,7 @@ class OpCodes {
   Result<void> check_dtype(OpId op, DeviceId device, const OpTable::Entry& code,
                            ValueId value) const;
 
-  const RunContext& run_;
+  const EngineContext& run_;
   const OpTable& ops_;
   std::vector<const OpTable::Entry*> codes_;  // by kind x device
 };

@@ -17,7 +17,7 @@ namespace tutti {
 
 class Readiness {
  public:
-  explicit Readiness(const RunContext& run) : run_(run) {}
+  explicit Readiness(const EngineContext& run) : run_(run) {}
 
   void begin(const Plan& plan);
 
@@ -50,7 +50,7 @@ class Readiness {
   void add_strict_orders(const Plan& plan);
   void add_levels();
 
-  const RunContext& run_;
+  const EngineContext& run_;
   Table<std::atomic<int32_t>> absent_;  // by op
   std::vector<OpId> next_in_order_;     // by op; empty: no strict order
   std::vector<int32_t> level_;          // by op; empty: no barriers

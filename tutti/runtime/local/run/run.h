@@ -113,7 +113,7 @@ class Run : private Values::Listener {
     return run_.online ? decisions_.op_of(rank) : OpId{ranks_.op(rank)};
   }
 
-  RunContext run_;
+  EngineContext run_;
   OpCodes codes_;
   Dispatch dispatch_;
   std::vector<std::unique_ptr<Worker>> workers_;  // by slot

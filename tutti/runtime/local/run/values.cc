@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-Values::Values(RunContext& run, Hardware& hardware, Listener& listener)
+Values::Values(EngineContext& run, Hardware& hardware, Listener& listener)
     : run_(run),
       listener_(listener),
       rooms_(std::make_unique<Room[]>(static_cast<size_t>(run.machine.memory_count()))),

@@ -37,7 +37,7 @@ class Values {
   };
 
   // Keeps references.
-  Values(RunContext& run, Hardware& hardware, Listener& listener);
+  Values(EngineContext& run, Hardware& hardware, Listener& listener);
   ~Values() { give_back_all(); }
 
   // Gives back what the last run left, results too.
@@ -138,7 +138,7 @@ class Values {
   bool is_kept(int32_t value) const { return kept_[static_cast<size_t>(value)] != 0; }
   bool is_input(ValueId value) const { return !run_.graph().producer(value).valid(); }
 
-  RunContext& run_;
+  EngineContext& run_;
   Listener& listener_;
   std::vector<std::unique_ptr<Pool>> pools_;  // by memory
   KeptInputs kept_inputs_;
