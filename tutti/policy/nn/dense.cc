@@ -7,11 +7,13 @@
 
 #include "tutti/base/random.h"
 
-// One function, compiled for each kind of processor and chosen when the program starts. Sanitizers
-// run before such a choice can be made.
+// One function, compiled for each level of x86-64 and chosen when the program starts; v3 and v4
+// give the same numbers. (A processor's name, as arch=haswell, would match that processor alone.)
+// Sanitizers run before such a choice can be made.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__clang__)
-#define TUTTI_FOR_EVERY_PROCESSOR __attribute__((target_clones("arch=haswell", "default")))
+#define TUTTI_FOR_EVERY_PROCESSOR \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define TUTTI_FOR_EVERY_PROCESSOR
 #endif

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-// Makespans of all past episodes of a problem.
+// Makespans of the past episodes of a problem in a stage.
 struct Past {
   double sum = 0;
   double count = 0;

@@ -46,6 +46,7 @@ struct StepResult {
   double select_entropy = 0;  // mean over decisions
   double place_entropy = 0;
   double gradient_norm = 0;
+  bool finite = true;  // all of these, and every parameter after the step
 };
 
 class Learner {
@@ -56,6 +57,11 @@ class Learner {
   // no step either if loss or gradient are not finite.
   virtual std::optional<StepResult> step(std::span<const Lesson> lessons,
                                          const StepOptions& options) = 0;
+  // undo() returns to the state at the last keep(); neither copies it.
+  virtual void keep() = 0;
+  virtual void undo() = 0;
+  // Adam begins again: its moments and their count become 0. It cannot be undone.
+  virtual void forget_moments() = 0;
   // Log-likelihoods of what is right: episodes x steps x 2, SELECT's and then PLACE's.
   virtual std::vector<float> log_likelihoods(const Lesson& lesson) = 0;
   // Parameters alone: a model. With the optimiser's state: a checkpoint.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "test/support/world.h"
 #include "tutti/graph/make/layered.h"
@@ -111,27 +112,82 @@ TEST(Learner, MakesWhatWasRightMoreLikely) {
   EXPECT_GT(total(), 0.9 * before);  // they are negative
 }
 
-TEST(Learner, GoesOnFromACheckpointAsIfItHadNeverStopped) {
-  const Case world("p100-4");
-  const TensorFile file = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
-  const auto network = must(ResidualNet::load(file, "test"));
-  ResidualActor actor(world.problem, network, world.features.rows, world.features.facts);
-  std::vector<Episode> episodes(4);
-  std::vector<Lesson> lessons;
-  for (size_t i = 0; i < episodes.size(); ++i) {
-    ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episodes[i]}, Rng(i)));
-    lessons.push_back({.features = &world.features,
-                       .episodes = {&episodes[i]},
-                       .weights = {i % 2 ? -1.0F : 1.0F}});
+// Four drawn episodes, a lesson each.
+class LearnerOfLessons : public testing::Test {
+ protected:
+  LearnerOfLessons() : network_(must(ResidualNet::load(file_, "test"))) {
+    ResidualActor actor(world_.problem, network_, world_.features.rows, world_.features.facts);
+    for (size_t i = 0; i < episodes_.size(); ++i) {
+      EXPECT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episodes_[i]}, Rng(i)));
+      lessons_.push_back({.features = &world_.features,
+                          .episodes = {&episodes_[i]},
+                          .weights = {i % 2 ? -1.0F : 1.0F}});
+    }
   }
-  const auto whole = must(make_learner(file, "test", 1));
-  for (int i = 0; i < 4; ++i) whole->step(lessons, {});
-  const auto first = must(make_learner(file, "test", 2));
-  for (int i = 0; i < 2; ++i) first->step(lessons, {});
-  Source kept = Source::from_text("kept", tensors_to_bytes(first->checkpoint()));
-  const auto second = must(make_learner(must(read_tensors(kept)), "kept", 2));
-  for (int i = 0; i < 2; ++i) second->step(lessons, {});
-  EXPECT_EQ(tensors_to_bytes(whole->checkpoint()), tensors_to_bytes(second->checkpoint()));
+  std::unique_ptr<Learner> learner(const TensorFile& file, int threads = 1) {
+    return must(make_learner(file, "test", threads));
+  }
+  static std::string bytes(const Learner& learner) {
+    return tensors_to_bytes(learner.checkpoint());
+  }
+
+  const Case world_{"p100-4"};
+  const TensorFile file_ = ResidualNet::fresh({.width = 16, .second = 8, .rounds = 2}, 1);
+  const ResidualNet network_;
+  std::vector<Episode> episodes_ = std::vector<Episode>(4);
+  std::vector<Lesson> lessons_;
+};
+
+TEST_F(LearnerOfLessons, GoesOnFromACheckpointAsIfItHadNeverStopped) {
+  const auto whole = learner(file_);
+  for (int i = 0; i < 4; ++i) whole->step(lessons_, {});
+  const auto first = learner(file_, 2);
+  for (int i = 0; i < 2; ++i) first->step(lessons_, {});
+  Source kept = Source::from_text("kept", bytes(*first));
+  const auto second = learner(must(read_tensors(kept)), 2);
+  for (int i = 0; i < 2; ++i) second->step(lessons_, {});
+  EXPECT_EQ(bytes(*whole), bytes(*second));
+}
+
+TEST_F(LearnerOfLessons, ReturnsToWhatWasKept) {
+  const auto plain = learner(file_);
+  const auto undone = learner(file_);
+  for (int i = 0; i < 3; ++i) {
+    plain->step(lessons_, {});
+    undone->step(lessons_, {});
+    const std::string before = bytes(*undone);
+    undone->keep();
+    for (int k = 0; k <= i; ++k) undone->step(lessons_, {.learning_rate = 0.1});
+    EXPECT_NE(bytes(*undone), before);
+    undone->undo();
+    EXPECT_EQ(bytes(*undone), before);
+    undone->undo();  // again: there is nothing to do
+    EXPECT_EQ(bytes(*undone), before);
+  }
+  EXPECT_EQ(bytes(*plain), bytes(*undone));
+}
+
+TEST_F(LearnerOfLessons, WithoutMomentsIsALearnerOfTheModelAlone) {
+  const auto old = learner(file_);
+  for (int i = 0; i < 3; ++i) old->step(lessons_, {});
+  const auto fresh = learner(old->model());
+  EXPECT_NE(bytes(*old), bytes(*fresh));
+  old->forget_moments();
+  EXPECT_EQ(bytes(*old), bytes(*fresh));
+  old->step(lessons_, {});
+  fresh->step(lessons_, {});
+  EXPECT_EQ(bytes(*old), bytes(*fresh));
+}
+
+TEST_F(LearnerOfLessons, SaysWhetherParametersAreStillFinite) {
+  const auto one = learner(file_);
+  EXPECT_TRUE(one->step(lessons_, {})->finite);
+  one->keep();
+  const std::string before = bytes(*one);
+  EXPECT_FALSE(
+      one->step(lessons_, {.learning_rate = std::numeric_limits<double>::infinity()})->finite);
+  one->undo();
+  EXPECT_EQ(bytes(*one), before);
 }
 
 }  // namespace

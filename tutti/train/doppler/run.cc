@@ -54,7 +54,8 @@ std::string settings_to_text(const TensorFile& start, const TrainSettings& setti
     json.field("search_evaluations", stage.search_evaluations);
     json.field("search_until", stage.search_until).field("clip_ratio", stage.clip_ratio);
     if (stage.search_walks > 1) json.field("search_walks", stage.search_walks);
-    json.field("repeats", stage.repeats).close_object();
+    json.field("repeats", stage.repeats).field("carries_past", stage.carries_past);
+    json.field("carries_moments", stage.carries_moments).close_object();
   }
   json.close_list().field("problems_per_update", settings.problems_per_update);
   json.field("episodes_per_problem", settings.episodes_per_problem);

@@ -144,7 +144,7 @@ class DopplerTrainer : public Trainer {
     return best_ratio_ == kNoPlan ? std::nullopt : std::optional(best_ratio_);
   }
 
-  // Only the learner changes on the way, and it can be put back; the rest is taken over at the end.
+  // Only the learner changes before take_over, and that can be undone.
   Result<std::optional<UpdateReport>> update(const Stop& stop) override {
     TUTTI_CHECK(!done());
     const auto [stage, share] = where();
@@ -158,10 +158,10 @@ class DopplerTrainer : public Trainer {
     report.update = updates_ + 1;
     report.episodes = episodes_ + episodes_per_update(settings_, worlds_.size());
     report.stage = stage;
-    const TensorFile before = learner_->checkpoint();
+    learner_->keep();
     const auto step = learn(how, share, stop, exercises);
-    if (step && !is_sound(*step)) {
-      put_back(before);
+    if (step && !step->finite) {
+      learner_->undo();
       return failed(fmt::format(
           "update {} came to no number (loss {}, gradient norm {}); try lower rates or weights",
           report.update, step->loss, step->gradient_norm));
@@ -170,7 +170,7 @@ class DopplerTrainer : public Trainer {
         report.update % settings_.check_every == 0 || report.episodes >= total_episodes();
     if (step && due) report.greedy_ratio = check(stop);
     if (!step || stop.now()) {
-      put_back(before);
+      learner_->undo();
       return std::optional<UpdateReport>();
     }
     report.step = *step;
@@ -196,24 +196,24 @@ class DopplerTrainer : public Trainer {
   }
 
  private:
-  bool is_sound(const StepResult& step) const {
-    return std::isfinite(step.loss) && std::isfinite(step.gradient_norm) &&
-           is_finite(learner_->model());
-  }
-
-  void put_back(const TensorFile& before) {
-    auto learner = make_learner(before, "the network", settings_.threads);
-    TUTTI_CHECK(learner.has_value());  // it was a learner's
-    learner_ = std::move(*learner);
-  }
-
   void take_over(const UpdateReport& report, const std::vector<Exercise>& exercises) {
     remember(exercises);
     updates_ = report.update;
     episodes_ = report.episodes;
-    if (!report.greedy_ratio || *report.greedy_ratio >= best_ratio_) return;
-    best_ratio_ = *report.greedy_ratio;
-    best_ = learner_->model();
+    if (report.greedy_ratio && *report.greedy_ratio < best_ratio_) {
+      best_ratio_ = *report.greedy_ratio;
+      best_ = learner_->model();
+    }
+    if (const int stage = where().first; stage != report.stage) begin_stage(stage);
+  }
+
+  // A stage has an optimiser and baselines of its own: gradients and makespans of the stage before
+  // are of another size. Done at the end of that stage, so that its last checkpoint tells it too.
+  void begin_stage(int stage) {
+    const StageSettings& how = settings_.stages[static_cast<size_t>(stage)];
+    if (!how.carries_moments) learner_->forget_moments();
+    if (how.carries_past) return;
+    for (Memory& memory : memories_) memory.past = {};
   }
 
   // The stage that the next update belongs to, and how far it is.
@@ -443,7 +443,7 @@ class DopplerTrainer : public Trainer {
     if (lessons.empty()) return StepResult{};
     const bool teaches_order = how.kind == StageSettings::Kind::imitate || how.randomness;
     std::optional<StepResult> result = StepResult{};
-    for (int i = 0; i < how.repeats && result && std::isfinite(result->loss); ++i) {
+    for (int i = 0; i < how.repeats && result && result->finite; ++i) {
       result = learner_->step(lessons, {.learning_rate = how.learning_rate.at(share),
                                         .entropy_weight = how.entropy_weight.at(share),
                                         .clip_ratio = how.clip_ratio,

@@ -29,7 +29,7 @@ struct StageSettings {
   // What an episode's makespan is compared with.
   enum class Baseline : uint8_t {
     group,  // the other episodes of its problem in the same update, in standard deviations
-    past,   // the mean of all past episodes of its problem, as published
+    past,   // the mean of all past episodes of its problem in this stage, as published
   };
 
   Kind kind = Kind::simulate;
@@ -47,6 +47,10 @@ struct StageSettings {
   int search_walks = 1;            // that share the evaluations, side by side; the best one counts
   double clip_ratio = 0;           // with `repeats`: proximal policy optimisation
   int repeats = 1;                 // steps on the same episodes
+  // What it takes over from the stage before, to measure what beginning again is worth: the past
+  // makespans of its baseline, and the optimiser's moments.
+  bool carries_past = false;
+  bool carries_moments = false;
 };
 
 struct TrainSettings {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -51,6 +52,15 @@ class TrainingRun : public testing::Test {
     };
     return train_in_folder(network_, "fresh", settings_, {world_.get()}, run);
   }
+  TensorFile checkpoint_after(int updates) {
+    std::filesystem::remove_all(file("some"));
+    EXPECT_TRUE(run("some", updates));
+    Source source = must(Source::open(file("some/checkpoint.safetensors")));
+    return must(read_tensors(source));
+  }
+  double figure_after(int updates, const std::string& key) {
+    return std::strtod(checkpoint_after(updates).metadata.at(key).c_str(), nullptr);
+  }
   static std::unique_ptr<TrainingProblem> make_world(const Constraints& constraints) {
     return must(TrainingProblem::make("layered",
                                       must(make_layered({.ops = 30, .width = 5, .seed = 2})),
@@ -78,12 +88,41 @@ class TrainingRun : public testing::Test {
 TEST_F(TrainingRun, ComesToTheSameBytesWhereverItWasStoppedAndWithAnyThreads) {
   ASSERT_TRUE(run("whole"));
   settings_.threads = 3;
-  for (const int updates : {1, 2, 1}) ASSERT_TRUE(run("parts", updates));
+  // The second stop is between the stages.
+  for (const int updates : {1, 1, 1, 2}) ASSERT_TRUE(run("parts", updates));
   ASSERT_TRUE(run("parts"));
   for (const char* name : {"checkpoint.safetensors", "model.safetensors"}) {
     EXPECT_EQ(text_of(file("whole/") + name), text_of(file("parts/") + name)) << name;
   }
   EXPECT_EQ(lines_in(text_of(file("parts/log.jsonl"))), 6);
+}
+
+TEST_F(TrainingRun, ComparesEpisodesWithThoseOfTheirStageOnly) {
+  settings_.stages.back().baseline = StageSettings::Baseline::past;
+  // Of four episodes each, after two updates of imitation and one of the next stage.
+  EXPECT_EQ(figure_after(1, "past.0.count"), 4);
+  EXPECT_EQ(figure_after(2, "past.0.count"), 0);
+  EXPECT_EQ(figure_after(2, "past.0.sum"), 0);
+  EXPECT_EQ(figure_after(3, "past.0.count"), 4);
+  settings_.stages.back().carries_past = true;
+  EXPECT_EQ(figure_after(3, "past.0.count"), 12);
+}
+
+TEST_F(TrainingRun, BeginsEachStageWithANewOptimiser) {
+  EXPECT_EQ(figure_after(1, "adam_steps"), 1);
+  EXPECT_EQ(figure_after(2, "adam_steps"), 0);
+  for (const auto& [name, tensor] : checkpoint_after(2).tensors) {
+    if (!name.starts_with("adam.")) continue;
+    for (const float value : tensor.data) ASSERT_EQ(value, 0) << name;
+  }
+  EXPECT_EQ(figure_after(3, "adam_steps"), 1);
+  settings_.stages.back().carries_moments = true;
+  EXPECT_EQ(figure_after(3, "adam_steps"), 3);
+}
+
+// There is no stage behind it that would want another.
+TEST_F(TrainingRun, KeepsTheOptimiserOfTheLastStage) {
+  EXPECT_EQ(figure_after(6, "adam_steps"), 4);
 }
 
 TEST_F(TrainingRun, LogsAnewWhatCameAfterTheLastCheckpoint) {

@@ -53,11 +53,16 @@ class TorchLearner : public Learner {
     if (options.clip_norm > 0 && result.gradient_norm > options.clip_norm) {
       scale *= options.clip_norm / result.gradient_norm;
     }
-    if (std::isfinite(squares) && std::isfinite(result.loss)) {
-      trained_.descend(sum, {scale}, {options.learning_rate}, threads_);
+    result.finite = std::isfinite(squares) && std::isfinite(result.loss);
+    if (result.finite) {
+      result.finite = trained_.descend(sum, {scale}, {options.learning_rate}, threads_);
     }
     return result;
   }
+
+  void keep() override { trained_.keep(); }
+  void undo() override { trained_.undo(); }
+  void forget_moments() override { trained_.forget_moments(); }
 
   std::vector<float> log_likelihoods(const Lesson& lesson) override {
     const torch::NoGradGuard guard;

@@ -35,29 +35,51 @@ torch::Tensor moment(const TensorFile& file, const std::string& name, const Stor
   return found != file.tensors.end() ? to_torch(found->second) : torch::zeros(like.shape);
 }
 
-// One step of Adam for a whole tensor, in one pass over memory.
+// Some of the numbers of a tensor, before a step of Adam and after it, which may be the same.
+struct AdamRange {
+  const float* gradient = nullptr;  // none: 0
+  const float* first = nullptr;
+  const float* second = nullptr;
+  const float* parameter = nullptr;
+  float* next_first = nullptr;
+  float* next_second = nullptr;
+  float* next_parameter = nullptr;
+  int64_t count = 0;
+};
+
+// One step of Adam, in one pass over memory.
 struct AdamStep {
   double scale;  // of the gradient
   double learning_rate;
   double first_share;
   double second_share;
 
-  void apply(const float* gradient, int64_t count, float* first, float* second,
-             float* parameter) const {
+  // False if a parameter is not finite afterwards.
+  bool apply(const AdamRange& range) const {
     const auto rate = static_cast<float>(learning_rate / first_share);
     const auto spread_scale = static_cast<float>(1 / second_share);
     const auto gradient_scale = static_cast<float>(scale);
     constexpr auto kFirst = static_cast<float>(kFirstDecay);
     constexpr auto kSecond = static_cast<float>(kSecondDecay);
-    for (int64_t i = 0; i < count; ++i) {
-      const float g = gradient[i] * gradient_scale;
-      first[i] = kFirst * first[i] + (1 - kFirst) * g;
-      second[i] = kSecond * second[i] + (1 - kSecond) * g * g;
-      parameter[i] -=
-          rate * first[i] / (std::sqrt(second[i] * spread_scale) + static_cast<float>(kEpsilon));
+    int outside = 0;
+    for (int64_t i = 0; i < range.count; ++i) {
+      const float g = range.gradient == nullptr ? 0.0F : range.gradient[i] * gradient_scale;
+      const float first = kFirst * range.first[i] + (1 - kFirst) * g;
+      const float second = kSecond * range.second[i] + (1 - kSecond) * g * g;
+      const float parameter =
+          range.parameter[i] -
+          rate * first / (std::sqrt(second * spread_scale) + static_cast<float>(kEpsilon));
+      range.next_first[i] = first;
+      range.next_second[i] = second;
+      range.next_parameter[i] = parameter;
+      outside |= std::abs(parameter) <= std::numeric_limits<float>::max() ? 0 : 1;
     }
+    return outside == 0;
   }
 };
+
+// Of a tensor that a thread takes at once; the result does not depend on it.
+constexpr int64_t kAdamChunk = 1 << 16;
 
 }  // namespace
 
@@ -87,56 +109,109 @@ void use_one_thread_each() {
 }
 
 TrainedParameters::TrainedParameters(const TensorFile& file, int64_t steps)
-    : metadata_(file.metadata), steps_(steps) {
+    : metadata_(file.metadata) {
   metadata_.erase(kAdamSteps);
+  State& state = states_[now_];
+  state.steps = steps;
   for (const auto& [name, tensor] : file.tensors) {
     if (name.starts_with("adam.")) continue;
-    values_[name] = to_torch(tensor).requires_grad_(true);
-    first_[name] = moment(file, std::string(kFirstMoment) + name, tensor);
-    second_[name] = moment(file, std::string(kSecondMoment) + name, tensor);
+    state.values[name] = to_torch(tensor).requires_grad_(true);
+    state.first[name] = moment(file, std::string(kFirstMoment) + name, tensor);
+    state.second[name] = moment(file, std::string(kSecondMoment) + name, tensor);
   }
 }
 
 std::vector<torch::Tensor> TrainedParameters::leaves() const {
   std::vector<torch::Tensor> leaves;
-  for (const auto& [name, tensor] : values_) leaves.push_back(tensor);
+  for (const auto& [name, tensor] : values()) leaves.push_back(tensor);
   return leaves;
 }
 
-void TrainedParameters::descend(const std::vector<torch::Tensor>& gradient,
+TrainedParameters::State& TrainedParameters::next() {
+  if (kept_ != now_) return states_[now_];
+  State& other = states_[1 - now_];
+  if (!other.values.empty()) return other;
+  for (const auto& [name, tensor] : values()) {
+    other.values[name] = torch::empty_like(tensor.detach()).requires_grad_(true);
+    other.first[name] = torch::empty_like(tensor.detach());
+    other.second[name] = torch::empty_like(tensor.detach());
+  }
+  return other;
+}
+
+bool TrainedParameters::descend(const std::vector<torch::Tensor>& gradient,
                                 const std::vector<double>& scales, const std::vector<double>& rates,
                                 int threads) {
   const torch::NoGradGuard guard;
-  ++steps_;
-  const double first_share = 1 - std::pow(kFirstDecay, static_cast<double>(steps_));
-  const double second_share = 1 - std::pow(kSecondDecay, static_cast<double>(steps_));
-  std::vector<std::string> names;
-  for (const auto& [name, parameter] : values_) names.push_back(name);
-  parallel_for(static_cast<int>(names.size()), threads, [&](int index, int) {
-    const auto at = static_cast<size_t>(index);
-    const std::string& name = names[at];
+  const State& from = now();
+  State& to = next();
+  to.steps = from.steps + 1;
+  const double first_share = 1 - std::pow(kFirstDecay, static_cast<double>(to.steps));
+  const double second_share = 1 - std::pow(kSecondDecay, static_cast<double>(to.steps));
+  struct Piece {
+    AdamStep adam;
+    AdamRange range;
+  };
+  std::vector<Piece> pieces;
+  size_t at = 0;
+  for (const auto& [name, value] : from.values) {
     const AdamStep adam{scales.size() == 1 ? scales[0] : scales[at],
                         rates.size() == 1 ? rates[0] : rates[at], first_share, second_share};
-    const torch::Tensor g =
-        gradient[at].defined() ? gradient[at] : torch::zeros_like(values_.at(name));
-    adam.apply(g.data_ptr<float>(), g.numel(), first_.at(name).data_ptr<float>(),
-               second_.at(name).data_ptr<float>(), values_.at(name).data_ptr<float>());
+    const float* slope = gradient[at].defined() ? gradient[at].data_ptr<float>() : nullptr;
+    const float* const old[] = {from.first.at(name).data_ptr<float>(),
+                                from.second.at(name).data_ptr<float>(), value.data_ptr<float>()};
+    float* const fresh[] = {to.first.at(name).data_ptr<float>(),
+                            to.second.at(name).data_ptr<float>(),
+                            to.values.at(name).data_ptr<float>()};
+    for (int64_t begin = 0; begin < value.numel(); begin += kAdamChunk) {
+      pieces.push_back({adam,
+                        {.gradient = slope == nullptr ? nullptr : slope + begin,
+                         .first = old[0] + begin,
+                         .second = old[1] + begin,
+                         .parameter = old[2] + begin,
+                         .next_first = fresh[0] + begin,
+                         .next_second = fresh[1] + begin,
+                         .next_parameter = fresh[2] + begin,
+                         .count = std::min(kAdamChunk, value.numel() - begin)}});
+    }
+    ++at;
+  }
+  std::vector<uint8_t> finite(pieces.size(), 0);
+  parallel_for(static_cast<int>(pieces.size()), threads, [&](int index, int) {
+    const Piece& piece = pieces[static_cast<size_t>(index)];
+    finite[static_cast<size_t>(index)] = piece.adam.apply(piece.range) ? 1 : 0;
   });
+  now_ = static_cast<size_t>(&to - states_);
+  return std::all_of(finite.begin(), finite.end(), [](uint8_t one) { return one == 1; });
+}
+
+void TrainedParameters::undo() {
+  TUTTI_CHECK(kept_.has_value());
+  now_ = *kept_;
+}
+
+void TrainedParameters::forget_moments() {
+  const torch::NoGradGuard guard;
+  State& state = states_[now_];
+  state.steps = 0;
+  for (auto& [name, tensor] : state.first) tensor.zero_();
+  for (auto& [name, tensor] : state.second) tensor.zero_();
+  kept_.reset();
 }
 
 TensorFile TrainedParameters::model() const {
   TensorFile file{.metadata = metadata_};
-  for (const auto& [name, tensor] : values_) file.tensors[name] = from_torch(tensor);
+  for (const auto& [name, tensor] : values()) file.tensors[name] = from_torch(tensor);
   return file;
 }
 
 TensorFile TrainedParameters::checkpoint() const {
   TensorFile file = model();
-  file.metadata[kAdamSteps] = std::to_string(steps_);
-  for (const auto& [name, tensor] : first_) {
+  file.metadata[kAdamSteps] = std::to_string(now().steps);
+  for (const auto& [name, tensor] : now().first) {
     file.tensors[std::string(kFirstMoment) + name] = from_torch(tensor);
   }
-  for (const auto& [name, tensor] : second_) {
+  for (const auto& [name, tensor] : now().second) {
     file.tensors[std::string(kSecondMoment) + name] = from_torch(tensor);
   }
   return file;

@@ -5,6 +5,7 @@
 #define TUTTI_TRAIN_TORCH_PARAMETERS_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,23 +26,40 @@ class TrainedParameters {
   // The file's moments must be of its tensors' shapes.
   TrainedParameters(const TensorFile& file, int64_t steps);
 
-  const Parameters& values() const { return values_; }
+  const Parameters& values() const { return now().values; }
   std::vector<torch::Tensor> leaves() const;  // in the order of values()
 
   // One step downhill; gradients in the order of values(), undefined where there is none. `scales`
-  // and `rates` by parameter, or one for all.
-  void descend(const std::vector<torch::Tensor>& gradient, const std::vector<double>& scales,
+  // and `rates` by parameter, or one for all. False if a parameter is not finite afterwards.
+  bool descend(const std::vector<torch::Tensor>& gradient, const std::vector<double>& scales,
                const std::vector<double>& rates, int threads);
+
+  // undo() returns to the state at the last keep(). Neither copies: the next step after keep()
+  // writes to a second set of tensors.
+  void keep() { kept_ = now_; }
+  void undo();
+
+  // Adam as it was before its first step: moments and their count are 0. It cannot be undone.
+  void forget_moments();
 
   TensorFile model() const;
   TensorFile checkpoint() const;
 
  private:
+  struct State {
+    Parameters values{};
+    Parameters first{};
+    Parameters second{};
+    int64_t steps = 0;
+  };
+  const State& now() const { return states_[now_]; }
+  // The state that the next step writes: another than the one that is kept.
+  State& next();
+
   std::map<std::string, std::string> metadata_;
-  Parameters values_;
-  Parameters first_;
-  Parameters second_;
-  int64_t steps_;
+  State states_[2];
+  size_t now_ = 0;
+  std::optional<size_t> kept_{};
 };
 
 }  // namespace tutti
