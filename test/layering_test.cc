@@ -295,6 +295,25 @@ TEST(Layering, EveryIncludeOfOursExists) {
   }
 }
 
+// Two types of one name are one to the linker, which keeps the functions of either.
+TEST(Layering, NoTwoHeadersDefineATypeOfTheSameName) {
+  std::map<std::string, std::string> where;
+  for (const char* folder : {"tutti", "tools", "studies"}) {
+    for (const std::string& path : repository_files(folder, ".h")) {
+      const std::string text = repository_text(path);
+      if (is_for_tests(path) || text.find("\nnamespace tutti {\n") == std::string::npos) continue;
+      static const std::regex kType("\n(?:struct|class) ([A-Z]\\w*)(?: final)?(?: :| \\{)");
+      for (std::sregex_iterator found(text.begin(), text.end(), kType), end; found != end;
+           ++found) {
+        const auto [first, is_new] = where.emplace((*found)[1].str(), path);
+        EXPECT_TRUE(is_new || path.starts_with("studies/symphony/bench"))
+            << path << " and " << first->second << " define " << first->first;
+      }
+    }
+  }
+  EXPECT_GT(where.size(), 200U);
+}
+
 TEST(Layering, NothingShippedIncludesTestingHeaders) {
   for (const char* folder : {"tutti", "tools"}) {
     for (const std::string& path : sources_of(folder)) {

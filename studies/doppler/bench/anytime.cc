@@ -103,7 +103,7 @@ void print_table(const std::vector<Listed>& list, const std::vector<std::string>
         if (own == results.end() || other == results.end()) continue;
         families[listed.family].push_back(std::log(own->second / other->second));
       }
-      const Interval found = by_family(families);
+      const RatioInterval found = by_family(families);
       fmt::print(" {:.3f} [{:.3f}, {:.3f}] |", std::exp(found.mean), std::exp(found.low),
                  std::exp(found.high));
     }

@@ -76,8 +76,8 @@ DopplerModel model_named(const std::string& name) {
   return std::move(*model);
 }
 
-Interval by_family(const std::map<std::string, std::vector<double>>& families) {
-  Interval result;
+RatioInterval by_family(const std::map<std::string, std::vector<double>>& families) {
+  RatioInterval result;
   std::vector<const std::vector<double>*> groups;
   double count = 0;
   for (const auto& [name, values] : families) {

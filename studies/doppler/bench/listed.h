@@ -34,7 +34,7 @@ SearchModel fresh_scenarios();
 // sentence if it cannot be read.
 DopplerModel model_named(const std::string& name);
 
-struct Interval {
+struct RatioInterval {
   double mean = 0;
   double low = 0;
   double high = 0;
@@ -42,7 +42,7 @@ struct Interval {
 
 // The mean of all values and its 95 % interval by bootstrap: families are resampled, and values
 // within them.
-Interval by_family(const std::map<std::string, std::vector<double>>& families);
+RatioInterval by_family(const std::map<std::string, std::vector<double>>& families);
 
 }  // namespace tutti
 

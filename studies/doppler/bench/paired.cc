@@ -70,7 +70,7 @@ int run(const std::string& field, const std::vector<std::string>& ones,
   }
   std::map<std::string, std::vector<double>> families;
   for (const auto& [key, sum] : problems) families[sum.family].push_back(sum.logs / sum.seeds);
-  const Interval found = by_family(families);
+  const RatioInterval found = by_family(families);
   fmt::print("{} over {} problems, {} seeds: {:.4f} [{:.4f}, {:.4f}]\n", field, problems.size(),
              ones.size(), std::exp(found.mean), std::exp(found.low), std::exp(found.high));
   for (const auto& [family, logs] : families) {

@@ -87,7 +87,7 @@ bool run(Task& task, const DopplerModel& model, int64_t evaluations) {
 }
 
 template <class Measure>
-Interval mean_over(const std::vector<const Task*>& tasks, Measure measure) {
+RatioInterval mean_over(const std::vector<const Task*>& tasks, Measure measure) {
   std::map<std::string, std::vector<double>> families;
   for (const Task* task : tasks) families[task->listed.family].push_back(measure(*task));
   return by_family(families);
@@ -97,7 +97,7 @@ Interval mean_over(const std::vector<const Task*>& tasks, Measure measure) {
 void compare(const char* name, double Task::*own, const std::vector<const Task*>& tasks) {
   fmt::print(stderr, "  {}\n", name);
   const auto ratio = [&](const char* name, double Task::*other) {
-    const Interval found =
+    const RatioInterval found =
         mean_over(tasks, [&](const Task& task) { return std::log(task.*own / task.*other); });
     fmt::print(stderr, "    over {}: {:.4f} [{:.4f}, {:.4f}]\n", name, std::exp(found.mean),
                std::exp(found.low), std::exp(found.high));
@@ -107,7 +107,7 @@ void compare(const char* name, double Task::*own, const std::vector<const Task*>
   ratio("HEFT with 64 perturbed priorities", &Task::keys);
   ratio("the best known", &Task::best);
   for (const double tolerance : {0.0, 0.001, 0.01}) {
-    const Interval found = mean_over(tasks, [&](const Task& task) {
+    const RatioInterval found = mean_over(tasks, [&](const Task& task) {
       return task.*own <= task.heft * (1 + tolerance) * 1.000001 ? 1.0 : 0.0;
     });
     fmt::print(stderr, "    no worse than HEFT{}: {:.1f} % [{:.1f}, {:.1f}]\n",
@@ -125,7 +125,7 @@ void compare(const char* name, double Task::*own, const std::vector<const Task*>
     if (task->heft > task->best * 1.01) apart.push_back(task);
   }
   if (apart.empty()) return;
-  const Interval shares = mean_over(
+  const RatioInterval shares = mean_over(
       apart, [&](const Task& task) { return (task.heft - task.*own) / (task.heft - task.best); });
   fmt::print(stderr,
              "    closes {:.1f} % of HEFT's distance to the best known in all; in the mean of the "

@@ -204,7 +204,7 @@ class SumsOnDevices : public Function<SumsOnDevices> {
 struct Course {
   const Lesson& lesson;
   const PublishedFeatures& features;
-  Decisions decisions;
+  DecisionBatch decisions;
   int64_t batch = 1;               // of the encoder
   torch::Tensor op_rows{};         // ops x batch x columns
   RowGroups ready{};               // by step, the ready ops' rows in ops x batch
@@ -292,7 +292,7 @@ class Tower {
 
   // PLACE's logits: steps x devices.
   torch::Tensor device_logits() const {
-    const Decisions& decisions = course_.decisions;
+    const DecisionBatch& decisions = course_.decisions;
     const torch::Tensor op = decisions.op.view({-1});
     torch::Tensor row = op;
     if (course_.batch > 1) row = op * course_.batch + torch::arange(course_.count());
@@ -394,7 +394,7 @@ class Tower {
 
   // Steps x devices x kPublishedHead.
   torch::Tensor loads() const {
-    const Decisions& decisions = course_.decisions;
+    const DecisionBatch& decisions = course_.decisions;
     const torch::Tensor sums =
         course_.batch == 1 ? SumsOnDevices::apply(state_, &course_.lesson) : sums_of_steps();
     return part(HeadPart::load,
@@ -404,7 +404,7 @@ class Tower {
 
   // As SumsOnDevices, where embeddings change from step to step.
   torch::Tensor sums_of_steps() const {
-    const Decisions& decisions = course_.decisions;
+    const DecisionBatch& decisions = course_.decisions;
     torch::Tensor where = torch::zeros({course_.count(), decisions.devices, features_.ops});
     float* first = where.data_ptr<float>();
     for (const Episode* episode : course_.lesson.episodes) {

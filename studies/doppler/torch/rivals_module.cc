@@ -32,7 +32,7 @@ torch::Tensor dense(const Parameters& parameters, const std::string& name, const
 }
 
 // PLACE's share of what a learner is told; SELECT has no choice.
-Likelihoods place_alone(const Decisions& decisions, const torch::Tensor& logits) {
+Likelihoods place_alone(const DecisionBatch& decisions, const torch::Tensor& logits) {
   const Choice place =
       choose(logits.reshape({-1, decisions.devices}), decisions.allowed, decisions.right_device);
   const std::vector<int64_t> shape = {decisions.episodes, decisions.steps};
@@ -158,7 +158,7 @@ class PlacetoModule : public Module {
   Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
                       const Wanted& /*wanted*/) const override {
     const RivalFeatures& features = features_of(lesson);
-    const Decisions decisions = gather_decisions(lesson);
+    const DecisionBatch decisions = gather_decisions(lesson);
     const Versions fresh = first_versions(features);
     const torch::Tensor embedded =
         leak(dense(parameters, "embed", first_rows(features, lesson, fresh)));
@@ -355,7 +355,7 @@ class GdpModule : public Module {
   Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
                       const Wanted& /*wanted*/) const override {
     const RivalFeatures& features = features_of(lesson);
-    const Decisions decisions = gather_decisions(lesson);
+    const DecisionBatch decisions = gather_decisions(lesson);
     torch::Tensor state =
         torch::relu(dense(parameters, "embed", owned(gdp_op_rows(features), kGdpOpColumns)));
     for (int i = 0; i < shape_.layers; ++i) {

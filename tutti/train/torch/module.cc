@@ -227,8 +227,8 @@ torch::Tensor indices(const std::vector<int32_t>& data) {
       .to(torch::kInt64);
 }
 
-Decisions gather_decisions(const Lesson& lesson) {
-  Decisions all;
+DecisionBatch gather_decisions(const Lesson& lesson) {
+  DecisionBatch all;
   const Episode& first = *lesson.episodes.front();
   all.episodes = static_cast<int64_t>(lesson.episodes.size());
   all.steps = static_cast<int64_t>(first.op.size());

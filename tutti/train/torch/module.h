@@ -70,7 +70,7 @@ torch::Tensor view_of(const std::vector<float>& data, std::vector<int64_t> shape
 torch::Tensor indices(const std::vector<int32_t>& data);
 
 // The episodes of a lesson side by side, with SELECT's choices padded to the longest list.
-struct Decisions {
+struct DecisionBatch {
   int64_t episodes = 0;
   int64_t steps = 0;
   int64_t devices = 0;
@@ -83,7 +83,7 @@ struct Decisions {
   torch::Tensor allowed;       // (episodes x steps) x devices, boolean
   torch::Tensor right_device;  // the same shape, boolean
 };
-Decisions gather_decisions(const Lesson& lesson);
+DecisionBatch gather_decisions(const Lesson& lesson);
 
 // log of the sum of softmax(logits) over what is right, and the entropy of softmax(logits); logits
 // count only where `allowed`.

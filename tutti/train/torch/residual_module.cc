@@ -22,7 +22,7 @@ class ResidualModule : public Module {
 
   Likelihoods forward(const Parameters& parameters, const Lesson& lesson,
                       const Wanted& /*wanted*/) const override {
-    const Decisions decisions = gather_decisions(lesson);
+    const DecisionBatch decisions = gather_decisions(lesson);
     const ProblemFeatures& features = features_as<ResidualFeatures>(*lesson.features).rows;
     const torch::Tensor state = encode(parameters, features);
     const Choice select = choose(scores(parameters, features, state)
@@ -125,7 +125,7 @@ class ResidualModule : public Module {
   }
 
   // By step, the mean of what is on each device: (episodes x steps) x devices x width.
-  torch::Tensor means_on_devices(const Parameters& parameters, const Decisions& decisions,
+  torch::Tensor means_on_devices(const Parameters& parameters, const DecisionBatch& decisions,
                                  const torch::Tensor& state) const {
     const int64_t width = shape_.width;
     const torch::Tensor added = dense(parameters, "place.sum", state)
@@ -141,7 +141,7 @@ class ResidualModule : public Module {
         .view({decisions.episodes * decisions.steps, decisions.devices, width});
   }
 
-  torch::Tensor logits(const Parameters& parameters, const Decisions& decisions,
+  torch::Tensor logits(const Parameters& parameters, const DecisionBatch& decisions,
                        const torch::Tensor& state) const {
     const torch::Tensor of_op =
         dense(parameters, "place.op", state).index_select(0, decisions.op.view({-1})).unsqueeze(1);

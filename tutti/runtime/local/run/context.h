@@ -17,7 +17,7 @@ namespace tutti {
 
 // Grows, is never copied, and keeps its memory from run to run.
 template <class T>
-class Table {
+class RunTable {
  public:
   // What it holds is undefined.
   void resize(size_t size) {

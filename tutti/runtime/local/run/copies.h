@@ -75,7 +75,7 @@ class Copies {
   }
 
  private:
-  Table<Copy> all_;
+  RunTable<Copy> all_;
   int32_t values_ = 0;
   int32_t count_ = 0;
 };

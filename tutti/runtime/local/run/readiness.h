@@ -51,11 +51,11 @@ class Readiness {
   void add_levels();
 
   const EngineContext& run_;
-  Table<std::atomic<int32_t>> absent_;  // by op
-  std::vector<OpId> next_in_order_;     // by op; empty: no strict order
-  std::vector<int32_t> level_;          // by op; empty: no barriers
+  RunTable<std::atomic<int32_t>> absent_;  // by op
+  std::vector<OpId> next_in_order_;        // by op; empty: no strict order
+  std::vector<int32_t> level_;             // by op; empty: no barriers
   std::vector<std::vector<OpId>> ops_of_level_;
-  Table<std::atomic<int32_t>> left_of_level_;
+  RunTable<std::atomic<int32_t>> left_of_level_;
 };
 
 }  // namespace tutti

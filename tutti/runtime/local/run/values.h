@@ -143,8 +143,8 @@ class Values {
   std::vector<std::unique_ptr<Pool>> pools_;  // by memory
   KeptInputs kept_inputs_;
   Copies copies_;
-  Table<Transfer> transfers_;  // by copy, less the number of values
-  std::vector<uint8_t> kept_;  // by value
+  RunTable<Transfer> transfers_;  // by copy, less the number of values
+  std::vector<uint8_t> kept_;     // by value
   std::unique_ptr<Room[]> rooms_;
   mutable SpinLock log_lock_;
   std::vector<TransferSpan> log_ GUARDED_BY(log_lock_);  // times are ticks
