@@ -8,9 +8,9 @@
 #include "tutti/belief/belief.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
-#include "tutti/runtime/cluster/testing.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/runtime/sim/jobs/testing.h"
 
 namespace tutti {
 namespace {
@@ -37,7 +37,7 @@ TEST(BeliefAndTruth, WhatIsBelievedOfMeasuredResourcesIsNearTheTruth) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::train, 10, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
-  ClusterSim sim(cluster, {.counters = usual_counters(cluster.machine()), .reading_error = 0.02});
+  JobSimulator sim(cluster, {.counters = usual_counters(cluster.machine()), .reading_error = 0.02});
   const Belief belief(cluster.machine(), sim.state().counters);
   const std::vector<double> constants = belief.network().start();
   testing::FirstLegal first;

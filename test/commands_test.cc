@@ -9,7 +9,7 @@
 #include "tutti/machine/preset.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/residual_net.h"
-#include "tutti/runtime/cluster/options.h"
+#include "tutti/runtime/sim/jobs/options.h"
 
 namespace tutti {
 namespace {

@@ -17,8 +17,8 @@
 #include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/report/validation.h"
-#include "tutti/runtime/cluster/arrivals.h"
 #include "tutti/runtime/command/journal.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
 #include "tutti/trace/check.h"
 #include "tutti/trace/file.h"
 

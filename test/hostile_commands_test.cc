@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"cluster", "--policy", "fifo", "--decisions-per-look", "4"}},
         Wrong{"ClusterQuickInSimulation", {"cluster", "--policy", "fifo", "--quick", "fifo"}},
         Wrong{"ClusterOfANamelessModel", {"cluster", "--policy", "symphony="}},
-        Wrong{"ClusterOfUnknownDispatcher", {"cluster", "--policy", "luck"}},
+        Wrong{"ClusterOfUnknownDecider", {"cluster", "--policy", "luck"}},
         Wrong{"ClusterOfNoFile", {"cluster", "/no/such/graph.json"}},
         Wrong{"ClusterReplaysAGraph", {"cluster", "--replay", "GRAPH"}},
         Wrong{"ClusterReplaysAFolder", {"cluster", "--replay", "FOLDER"}},

@@ -103,9 +103,8 @@ TEST_F(Names, EveryPolicyIsAcceptedWhereTheListSaysSo) {
        {"plan", "compare", "run", "run --online", "cluster", "serve", "train"}) {
     EXPECT_GT(places[place], 0) << place;
   }
-  for (const char* name :
-       {"planner auto", "planner doppler", "planner heft", "dispatcher heft", "dispatcher fifo",
-        "dispatcher planned_auto", "dispatcher symphony=FILE"}) {
+  for (const char* name : {"planner auto", "planner doppler", "planner heft", "decider heft",
+                           "decider fifo", "decider planned_auto", "decider symphony=FILE"}) {
     EXPECT_TRUE(names.count(name) == 1) << name;
   }
 }
@@ -204,7 +203,7 @@ TEST_F(Names, HelpOfTrainNeedsNoLibtorch) {
   EXPECT_EQ(listed.out.find("placeto"), std::string::npos);
 }
 
-// The settings that dispatchers were tuned to are those of the command. Untuned, the slow-downs
+// The settings that deciders were tuned to are those of the command. Untuned, the slow-downs
 // here are 6.4, 5.7 and 11.9.
 TEST_F(Names, ClusterUsesTunedSettings) {
   const Ran ran = run({"cluster", "--jobs", "60", "--load", "0.6", "--unknown-load", "0.8",

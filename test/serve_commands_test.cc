@@ -12,7 +12,7 @@
 #include "test/support/cli.h"
 #include "tutti/machine/preset.h"
 #include "tutti/policy/symphony/model.h"
-#include "tutti/runtime/cluster/options.h"
+#include "tutti/runtime/sim/jobs/options.h"
 
 namespace tutti {
 namespace {
@@ -183,7 +183,7 @@ TEST_F(ServeCommands, AModelOfSymphonyDecidesForTheClusterItWasMadeFor) {
   expect_one_sentence(refused, model);
 }
 
-TEST_F(ServeCommands, RealJobsShareTheMachineUnderADispatcher) {
+TEST_F(ServeCommands, RealJobsShareTheMachineUnderADecider) {
   const std::vector<std::string> words = {"--machine", "this-host:1x1", "--policy",
                                           "heft",      "--parallel",    "3"};
   serve(words);
@@ -258,7 +258,7 @@ TEST_F(ServeCommands, ServeRefusesWhatItCannotDoInOneSentence) {
       {{"--policy", "symphony"}, "symphony=FILE"},
       {{"--policy", "fifo", "--quick", "graphene"}, "models of Symphony"},
       {{"--machine", "nowhere"}, "nowhere"},
-      {{"--parallel", "3"}, "several at once need a dispatcher"},
+      {{"--parallel", "3"}, "several at once need a decider"},
       {{"--run-log", path("no/such/folder")}, "cannot be written"},
   };
   for (const auto& [more, sentence] : wrong) {

@@ -14,8 +14,8 @@
 #include "tutti/policy/online/registry.h"
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/arriving/host_counters.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 
 namespace tutti {
 namespace {
@@ -110,17 +110,17 @@ struct Seen {
   std::vector<double> truth;  // by resource of the belief
 };
 
-Result<std::vector<Seen>> watch(ClusterSim& sim, const Belief& belief, Dispatcher& dispatcher) {
+Result<std::vector<Seen>> watch(JobSimulator& sim, const Belief& belief, Decider& decider) {
   std::vector<Seen> seen;
   for (int64_t epoch = -1; !sim.done();) {
-    const ClusterState& state = sim.state();
+    const WorldState& state = sim.state();
     if (state.epoch != epoch && !state.readings.empty()) {
       seen.push_back({state.now, {.readings = state.readings}, {}});
       for (const Believed& item : belief.resources())
         seen.back().truth.push_back(sim.utilisation(item.resource));
     }
     epoch = state.epoch;
-    if (auto done = sim.step(dispatcher.decide(state)); !done) return done.error();
+    if (auto done = sim.step(decider.decide(state)); !done) return done.error();
   }
   return seen;
 }
@@ -138,13 +138,13 @@ Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& ques
   if (!jobs) return jobs.error();
   Known known(cluster->machine(), usual_counters(cluster->machine()));
   if (auto learnt = learn_from(question, known); !learnt) return learnt.error();
-  ClusterSim sim(*cluster, {.unknown_load = {.share = kUnknownLoad}, .counters = known.counters});
-  const DispatcherEntry& heft = **find_dispatcher("heft");
-  const auto dispatcher = heft.make(heft.tuned());
-  dispatcher->begin(*cluster, question.seed);
+  JobSimulator sim(*cluster, {.unknown_load = {.share = kUnknownLoad}, .counters = known.counters});
+  const DeciderEntry& heft = **find_decider("heft");
+  const auto decider = heft.make(heft.tuned());
+  decider->begin(*cluster, question.seed);
   sim.reset(draw_arrivals(*cluster, *jobs, {.load = kLoad, .jobs = kJobs}, question.seed),
             question.seed);
-  const auto seen = watch(sim, known.belief, *dispatcher);
+  const auto seen = watch(sim, known.belief, *decider);
   if (!seen) return seen.error();
   ReportedBelief made = known.view(
       cluster->machine(),

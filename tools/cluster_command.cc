@@ -1,4 +1,4 @@
-// tutti cluster: jobs arrive on a cluster, simulated or this host for real, and dispatchers are
+// tutti cluster: jobs arrive on a cluster, simulated or this host for real, and deciders are
 // compared.
 
 #include <fmt/format.h>
@@ -18,9 +18,9 @@
 #include "tutti/machine/preset.h"
 #include "tutti/plan/default_cluster.h"
 #include "tutti/runtime/arriving/host_counters.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/local/cpu/cores.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 
 namespace tutti {
 namespace {
@@ -44,7 +44,7 @@ struct ClusterArguments {
   std::string unknown_work = "memory";
   std::string counters = "all";
   int interval_ms = 10;
-  ModelDispatcherOptions models;
+  ModelDeciderOptions models;
   std::string fallback = "graphene";
   uint64_t seed = 1;
   bool json = false;
@@ -147,25 +147,24 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
   if (arguments.counters == "host") {
     counters = counters_for_real(cluster.machine(), *read_host(cluster.machine(), {}));
   }
-  const auto dispatchers =
-      find_dispatchers(arguments.policies, cluster, counters, arguments.models);
-  if (!dispatchers) return report(dispatchers.error());
+  const auto deciders = find_deciders(arguments.policies, cluster, counters, arguments.models);
+  if (!deciders) return report(deciders.error());
   const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
-  ClusterSim sim(cluster,
-                 {.unknown_load = {.share = arguments.unknown_load}, .counters = counters});
+  JobSimulator sim(cluster,
+                   {.unknown_load = {.share = arguments.unknown_load}, .counters = counters});
   const Stop stop = stop_on_interrupt();
   std::vector<NamedRun> runs;
-  for (const NamedDispatcher& named : *dispatchers) {
-    const auto dispatcher = named.make();
-    Result<ClusterRun> run =
-        run_cluster(sim, arrivals, *dispatcher, arguments.seed, kMostDecisions, stop);
+  for (const NamedDecider& named : *deciders) {
+    const auto decider = named.make();
+    Result<JobsRecord> run =
+        run_jobs(sim, arrivals, *decider, arguments.seed, kMostDecisions, stop);
     if (!run && stop.now() && !runs.empty()) break;
     if (!run) return report(run.error());
     runs.emplace_back(named.name, std::move(*run));
   }
   fmt::print("{}", arguments.json ? simulated_jobs_to_json(cluster, arguments.seed, runs)
                                   : simulated_jobs_to_table(runs));
-  tell_of_interrupt("the figures are of the dispatchers until then");
+  tell_of_interrupt("the figures are of the deciders until then");
   return 0;
 }
 
@@ -190,9 +189,8 @@ CompareJobsOptions comparison_options(const ClusterArguments& arguments, const M
   options.on_note = print_note;
   if (shows_progress()) {
     const int turns = options.turns.warm_up + options.turns.repeats;
-    options.progress = [turns](const std::string& dispatcher, int turn, int64_t ended,
-                               int64_t ops) {
-      fmt::print(stderr, "\r\033[Kturn {} of {}, {}: {} of {} ops{}", turn + 1, turns, dispatcher,
+    options.progress = [turns](const std::string& decider, int turn, int64_t ended, int64_t ops) {
+      fmt::print(stderr, "\r\033[Kturn {} of {}, {}: {} of {} ops{}", turn + 1, turns, decider,
                  ended, ops, ended == ops ? "\r\033[K" : "");
     };
   }
@@ -206,7 +204,7 @@ int report_verified(const JobsComparison& result) {
     return report(failed(fmt::format(
         "{}: what its jobs came to differs from the reference by "
         "{:.2g} where {:.2g} is allowed ({})",
-        row.dispatcher, row.verified->worst, row.verified->allowed, row.verified->worst_value)));
+        row.decider, row.verified->worst, row.verified->allowed, row.verified->worst_value)));
   }
   return 0;
 }
@@ -222,13 +220,13 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
   const auto feed =
       read_host(cluster.machine(), {.interval = std::chrono::milliseconds(arguments.interval_ms)});
   const std::vector<Counter> counters = counters_for_real(cluster.machine(), *feed);
-  ModelDispatcherOptions models = arguments.models;
+  ModelDeciderOptions models = arguments.models;
   if (arguments.fallback != "none") models.fallback = arguments.fallback;
-  const auto dispatchers = find_dispatchers(arguments.policies, cluster, counters, models);
-  if (!dispatchers) return report(dispatchers.error());
+  const auto deciders = find_deciders(arguments.policies, cluster, counters, models);
+  if (!deciders) return report(deciders.error());
   const CompareJobsOptions options = comparison_options(arguments, cluster.machine());
   const Result<JobsComparison> result =
-      compare_jobs(cluster, *dispatchers, counters, *feed, arrivals_of, options);
+      compare_jobs(cluster, *deciders, counters, *feed, arrivals_of, options);
   if (!result) return report(result.error());
   std::optional<int64_t> observations;
   if (!arguments.adapt.empty()) {
@@ -310,12 +308,12 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
       .add_option(
           "--repeats", arguments.real.turns.repeats,
           "For real: turns that count; each has arrivals of its own, with the next seed, and "
-          "every dispatcher gets them (5)")
+          "every decider gets them (5)")
       ->check(CLI::Range(1, 100'000));
   command.add_option("--warm-up", arguments.real.turns.warm_up, "For real: turns before that (1)")
       ->check(CLI::Range(0, 1000));
   command.add_flag("--verify", arguments.real.verify,
-                   "For real: compare the results of each dispatcher's first run with the float64 "
+                   "For real: compare the results of each decider's first run with the float64 "
                    "reference (slow)");
   command
       .add_option("--unknown-work", arguments.unknown_work,
@@ -331,7 +329,7 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
                   "Symphony: decisions that use one reading of the counters; more is quicker (1)")
       ->check(CLI::Range(1, 100'000));
   command.add_option("--fallback", arguments.fallback,
-                     "For real: dispatcher that takes over if devices wait for Symphony's "
+                     "For real: decider that takes over if devices wait for Symphony's "
                      "decisions for a quarter of their working time, or longer; none (graphene)");
   auto* adapt = command.add_option(
       "--adapt", arguments.adapt,
@@ -346,9 +344,9 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
 
 void add_cluster_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "cluster", "Compare dispatchers of jobs that arrive, in simulation or for real");
+      "cluster", "Compare deciders of jobs that arrive, in simulation or for real");
   command->footer(
-      dispatcher_help() +
+      decider_help() +
       "Slow-down: the time from a job's arrival to its end, divided by its critical path with "
       "every op on its fastest device.\n"
       "Example: tutti cluster --load 0.9 --unknown-load 0.5 --policy fifo,heft\n"
@@ -365,11 +363,11 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       "--costs", arguments->costs,
       "Costs file with [[run_time]] and [[demand]] rows (of the families' kinds; for "
       "real: by the machine's rates)");
-  command->add_option("-p,--policy", arguments->policies, "Dispatchers, joined by commas (all)")
+  command->add_option("-p,--policy", arguments->policies, "Deciders, joined by commas (all)")
       ->delimiter(',');
   command
       ->add_option("--load", arguments->load,
-                   "Work that arrives; 1 is about as much as the best dispatchers can handle (0.6)")
+                   "Work that arrives; 1 is about as much as the best deciders can handle (0.6)")
       ->check(finite_range(0.001, 100));
   command->add_option("--jobs", arguments->jobs, "How many jobs arrive (100)")
       ->check(CLI::Range(1, 100'000));
@@ -381,7 +379,7 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--unknown-load", arguments->unknown_load,
-          "Hidden load: share of each resource used by processes that the dispatcher cannot see "
+          "Hidden load: share of each resource used by processes that the decider cannot see "
           "(0 to 1; for real: of a core's time) (0)")
       ->check(finite_range(0, 1));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")

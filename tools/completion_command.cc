@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "tools/commands.h"
-#include "tools/deciders.h"
 #include "tools/inputs.h"
+#include "tools/policy_list.h"
 #include "tutti/machine/preset.h"
-#include "tutti/search/dispatchers.h"
+#include "tutti/search/deciders.h"
 #include "tutti/search/planners.h"
 
 namespace tutti {
@@ -45,8 +45,8 @@ std::string bash_script(const CLI::App& app) {
   add_command(app, "", paths, cases);
   std::vector<std::string> policies;
   for (const PolicyEntry& entry : all_planners({})) policies.push_back(entry.name);
-  std::vector<std::string> dispatchers;
-  for (const DispatcherEntry& entry : all_dispatchers()) dispatchers.push_back(entry.name);
+  std::vector<std::string> deciders;
+  for (const DeciderEntry& entry : all_deciders()) deciders.push_back(entry.name);
   std::vector<std::string> machines = {"this-host"};
   for (const Preset& preset : machine_presets()) machines.push_back(preset.name);
   return fmt::format(R"(# Completion of tutti for bash: source <(tutti completion bash)
@@ -72,7 +72,7 @@ _tutti() {{
 }}
 complete -o filenames -F _tutti tutti
 )",
-                     fmt::join(paths, "'|'"), cases, fmt::join(dispatchers, " "),
+                     fmt::join(paths, "'|'"), cases, fmt::join(deciders, " "),
                      fmt::join(names_for_real_service(), " "), fmt::join(policies, " "),
                      fmt::join(machines, " "));
 }

@@ -17,13 +17,13 @@ namespace {
 
 constexpr double kNotFinished = std::numeric_limits<double>::infinity();
 
-class Scripted final : public Dispatcher {
+class Scripted final : public Decider {
  public:
   explicit Scripted(const Script& script) : script_(script) {}
 
   void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override { openings_.reset(); }
 
-  Action decide(const ClusterState& state) override {
+  Action decide(const WorldState& state) override {
     if (const auto action = openings_.promised(state)) return *action;
     if (const auto action = next(state)) return *action;
     // The whole cluster is idle and everybody waits for a context that an earlier promise keeps:
@@ -36,7 +36,7 @@ class Scripted final : public Dispatcher {
   }
 
  private:
-  std::optional<Action> next(const ClusterState& state) {
+  std::optional<Action> next(const WorldState& state) {
     const JobStatus* job = nullptr;
     OpId op;
     Opening opening;
@@ -46,7 +46,7 @@ class Scripted final : public Dispatcher {
       const std::vector<ScriptedOp>& lines = script_[id.index];
       for (const OpId ready : status.ready) {
         const ScriptedOp& line = lines[ready.index];
-        if (line.key >= least || state.idle_slots[line.device.index] == 0 ||
+        if (line.key >= least || state.devices[line.device.index].idle_slots == 0 ||
             openings_.is_promised(id, ready))
           continue;
         openings_.list(state, status, ready, list_);
@@ -64,7 +64,7 @@ class Scripted final : public Dispatcher {
   }
 
   // Contexts for ops whose producers are all launched.
-  std::optional<Action> prepare(const ClusterState& state) {
+  std::optional<Action> prepare(const WorldState& state) {
     if (!state.cluster->has_contexts()) return std::nullopt;
     for (const JobId id : state.in_system) {
       const JobStatus& status = state.job(id);
@@ -72,7 +72,7 @@ class Scripted final : public Dispatcher {
       for (const OpId op : status.job->graph().ops()) {
         const ScriptedOp& line = lines[op.index];
         if (!line.prepares || status.ops[op.index].phase != OpStatus::Phase::waiting ||
-            state.idle_slots[line.device.index] == 0 ||
+            state.devices[line.device.index].idle_slots == 0 ||
             state.cluster->machine().device(line.device).contexts == 0 ||
             openings_.is_promised(id, op) || !producers_launched(status, op) ||
             state.free_slot(line.device, status.job->kind(op)) >= 0)
@@ -90,7 +90,7 @@ class Scripted final : public Dispatcher {
   static bool producers_launched(const JobStatus& job, OpId op) {
     for (const EdgeId edge : job.job->graph().edges(op)) {
       const OpId from = job.job->graph().edge_from(edge);
-      if (from.valid() && job.ops[from.index].phase < OpStatus::Phase::fetching) return false;
+      if (from.valid() && job.ops[from.index].phase < OpStatus::Phase::queued) return false;
     }
     return true;
   }
@@ -108,7 +108,7 @@ double mean_slowdown(const std::vector<JobRecord>& jobs) {
 }
 
 // The mean slow-down if what runs ended at once and what has not come were alone.
-double least_mean_slowdown(const ClusterSim& sim) {
+double least_mean_slowdown(const JobSimulator& sim) {
   double sum = 0;
   for (const JobRecord& job : sim.jobs()) {
     if (job.finish.count() > 0) {
@@ -122,17 +122,17 @@ double least_mean_slowdown(const ClusterSim& sim) {
 }
 
 // kNotFinished as soon as it is certain to be more than `limit`, or if it never ends.
-double evaluate(ClusterSim& sim, const std::vector<Arrival>& arrivals, uint64_t luck,
+double evaluate(JobSimulator& sim, const std::vector<Arrival>& arrivals, uint64_t luck,
                 const Script& script, double limit) {
-  Scripted dispatcher(script);
-  dispatcher.begin(*sim.state().cluster, luck);
+  Scripted decider(script);
+  decider.begin(*sim.state().cluster, luck);
   sim.reset(arrivals, luck);
   int64_t ops = 0;
   for (const Arrival& arrival : arrivals) ops += arrival.job->graph().size();
   while (!sim.done()) {
     if (sim.decisions() > 20 * ops) return kNotFinished;  // contexts taken from each other for ever
     if (sim.decisions() % 64 == 63 && least_mean_slowdown(sim) > limit) return kNotFinished;
-    const Result<double> done = sim.step(dispatcher.decide(sim.state()));
+    const Result<double> done = sim.step(decider.decide(sim.state()));
     TUTTI_CHECK(done.has_value());
   }
   return mean_slowdown(sim.jobs());
@@ -140,7 +140,7 @@ double evaluate(ClusterSim& sim, const std::vector<Arrival>& arrivals, uint64_t 
 
 class Annealer {
  public:
-  Annealer(ClusterSim& sim, const std::vector<Arrival>& arrivals, uint64_t luck, Script script,
+  Annealer(JobSimulator& sim, const std::vector<Arrival>& arrivals, uint64_t luck, Script script,
            double value, uint64_t seed)
       : sim_(sim), arrivals_(arrivals), luck_(luck), rng_(seed), now_(std::move(script)) {
     now_value_ = best_value_ = value;
@@ -207,7 +207,7 @@ class Annealer {
     return script[j][op];
   }
 
-  ClusterSim& sim_;
+  JobSimulator& sim_;
   const std::vector<Arrival>& arrivals_;
   uint64_t luck_;
   Rng rng_;
@@ -256,15 +256,15 @@ Script script_of(const std::vector<JobRecord>& jobs) {
   return script;
 }
 
-Clairvoyant find_clairvoyant(ClusterSim& sim, const std::vector<Arrival>& arrivals, uint64_t luck,
-                             std::span<const ClusterRun> starts,
+Clairvoyant find_clairvoyant(JobSimulator& sim, const std::vector<Arrival>& arrivals, uint64_t luck,
+                             std::span<const JobsRecord> starts,
                              const ClairvoyantOptions& options) {
   TUTTI_CHECK(!starts.empty());
   Clairvoyant best;
   best.mean_slowdown = kNotFinished;
   Script script;
   double script_value = kNotFinished;
-  for (const ClusterRun& start : starts) {
+  for (const JobsRecord& start : starts) {
     if (const double value = mean_slowdown(start.jobs); value < best.mean_slowdown) {
       best.mean_slowdown = value;
       best.jobs = start.jobs;
@@ -291,7 +291,7 @@ Clairvoyant find_clairvoyant(ClusterSim& sim, const std::vector<Arrival>& arriva
   return best;
 }
 
-Result<Clairvoyant> find_exhaustively(ClusterSim& sim, const std::shared_ptr<const Job>& job,
+Result<Clairvoyant> find_exhaustively(JobSimulator& sim, const std::shared_ptr<const Job>& job,
                                       uint64_t luck, int64_t most) {
   const Graph& graph = job->graph();
   double placements = 1;

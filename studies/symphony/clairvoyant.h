@@ -1,6 +1,6 @@
 // What could be done with full knowledge: the best schedule found for given
 // arrivals, with the very luck (noise and unknown load) that a run of the simulated cluster had.
-// Dispatchers are measured against it.
+// Deciders are measured against it.
 //
 // A schedule is searched as a Script: for each op of each job a device and a key. Ready ops go to
 // their device by rising key as soon as it has a slot; contexts of FPGAs are configured for an op
@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 
 namespace tutti {
 
@@ -43,12 +43,12 @@ struct ClairvoyantOptions {
 // The least mean slow-down over all jobs, by annealing from the best of `starts`, which must be
 // recorded runs of the same arrivals and luck, at least one; never worse than any of them. Leaves
 // the simulator at the end of some run.
-Clairvoyant find_clairvoyant(ClusterSim& sim, const std::vector<Arrival>& arrivals, uint64_t luck,
-                             std::span<const ClusterRun> starts, const ClairvoyantOptions& options);
+Clairvoyant find_clairvoyant(JobSimulator& sim, const std::vector<Arrival>& arrivals, uint64_t luck,
+                             std::span<const JobsRecord> starts, const ClairvoyantOptions& options);
 
 // All scripts of one job that is alone: every placement, every order. Fails (invalid_input) if
 // there are more than `most`.
-Result<Clairvoyant> find_exhaustively(ClusterSim& sim, const std::shared_ptr<const Job>& job,
+Result<Clairvoyant> find_exhaustively(JobSimulator& sim, const std::shared_ptr<const Job>& job,
                                       uint64_t luck, int64_t most = 100'000);
 
 }  // namespace tutti

@@ -5,20 +5,20 @@
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/registry.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/testing.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/testing.h"
 
 namespace tutti {
 namespace {
 
-ClusterRun run_by(ClusterSim& sim, const std::vector<Arrival>& arrivals, const char* name,
+JobsRecord run_by(JobSimulator& sim, const std::vector<Arrival>& arrivals, const char* name,
                   uint64_t luck) {
-  const DispatcherEntry* entry = find_dispatcher(name).value();
-  const auto dispatcher = entry->make(entry->tuned());
-  return run_cluster(sim, arrivals, *dispatcher, luck).value();
+  const DeciderEntry* entry = find_decider(name).value();
+  const auto decider = entry->make(entry->tuned());
+  return run_jobs(sim, arrivals, *decider, luck).value();
 }
 
-double mean_slowdown(const ClusterRun& run) {
+double mean_slowdown(const JobsRecord& run) {
   double sum = 0;
   for (const JobRecord& job : run.jobs) sum += job.slowdown();
   return sum / static_cast<double>(run.jobs.size());
@@ -28,11 +28,11 @@ TEST(Clairvoyant, IsNeverWorseThanWhatItStartsFromAndUsuallyBetter) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 5, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
-  ClusterSim sim(cluster, {.unknown_load = {.share = 0.5}, .record = true});
+  JobSimulator sim(cluster, {.unknown_load = {.share = 0.5}, .record = true});
   int better = 0;
   for (uint64_t luck = 1; luck <= 5; ++luck) {
     const auto arrivals = draw_arrivals(cluster, *jobs, {.load = 0.9, .jobs = 8}, luck);
-    const ClusterRun starts[] = {run_by(sim, arrivals, "fifo", luck),
+    const JobsRecord starts[] = {run_by(sim, arrivals, "fifo", luck),
                                  run_by(sim, arrivals, "heft", luck)};
     const double start = std::min(mean_slowdown(starts[0]), mean_slowdown(starts[1]));
     const Clairvoyant best = find_clairvoyant(sim, arrivals, luck, starts, {.evaluations = 300});
@@ -49,13 +49,13 @@ TEST(Clairvoyant, FindsWhatExhaustiveSearchFindsForASmallJob) {
   // Three ops, of which the FPGA runs the first and last: 2 * 2 * 2 placements.
   Cluster cluster = testing::small_cluster();
   const auto job = testing::add(cluster, testing::chain({"match", "compute", "match"}, 100));
-  ClusterSim sim(cluster, {.record = true});
+  JobSimulator sim(cluster, {.record = true});
   const auto all = find_exhaustively(sim, job, 1);
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_TRUE(all->exhaustive);
   EXPECT_EQ(all->evaluations, 16);
   const std::vector<Arrival> arrivals = {{Duration(0), job}};
-  const ClusterRun start = run_by(sim, arrivals, "fifo", 1);
+  const JobsRecord start = run_by(sim, arrivals, "fifo", 1);
   const Clairvoyant found = find_clairvoyant(sim, arrivals, 1, {&start, 1}, {.evaluations = 200});
   EXPECT_DOUBLE_EQ(found.mean_slowdown, all->mean_slowdown);
   // By hand: configure 500, match 200, 100 bytes over 10 B/ns to the GPU 10, compute 100, back 10,
@@ -66,7 +66,7 @@ TEST(Clairvoyant, FindsWhatExhaustiveSearchFindsForASmallJob) {
 TEST(Clairvoyant, RefusesToTryTooMuch) {
   Cluster cluster = testing::small_cluster();
   const auto job = testing::add(cluster, testing::chain(std::vector<std::string>(30, "compute")));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   const auto all = find_exhaustively(sim, job, 1);
   ASSERT_FALSE(all);
   EXPECT_NE(all.error().message.find("at most 100000 are tried"), std::string::npos);

@@ -37,10 +37,10 @@ std::string simulated_jobs_to_json(const Cluster& cluster, uint64_t seed,
   json.open_object().field("schema_version", 1).field("machine", cluster.machine().name());
   json.field("jobs", runs.empty() ? 0 : std::ssize(runs[0].second.jobs));
   json.field("seed", std::to_string(seed)).key("results").open_list();
-  for (const auto& [dispatcher, run] : runs) {
+  for (const auto& [decider, run] : runs) {
     const JobsRun figures = figures_of(run, 0);
     const auto [summary, p95] = slowdown_figures(figures);
-    json.open_object().field("policy", dispatcher);
+    json.open_object().field("policy", decider);
     json.field("mean_completion_ns", figures.mean_completion_ns);
     json.field("mean_slowdown", summary.mean).field("median_slowdown", summary.median);
     json.field("slowdown_p95", p95).field("makespan_ns", figures.makespan_ns);
@@ -53,10 +53,10 @@ std::string simulated_jobs_to_json(const Cluster& cluster, uint64_t seed,
 std::string simulated_jobs_to_table(const std::vector<NamedRun>& runs) {
   Table table({"policy", "mean completion", "mean slow-down", "median", "95 %", "all done after",
                "decisions"});
-  for (const auto& [dispatcher, run] : runs) {
+  for (const auto& [decider, run] : runs) {
     const JobsRun figures = figures_of(run, 0);
     const auto [summary, p95] = slowdown_figures(figures);
-    table.add({dispatcher, to_text(nanoseconds_of(figures.mean_completion_ns)),
+    table.add({decider, to_text(nanoseconds_of(figures.mean_completion_ns)),
                fmt::format("{:.2f}", summary.mean), fmt::format("{:.2f}", summary.median),
                fmt::format("{:.2f}", p95), to_text(run.makespan),
                fmt::format("{}", figures.decisions)});
@@ -78,7 +78,7 @@ std::string real_jobs_to_json(const Cluster& cluster, const CompareJobsOptions& 
     const Summary slowdown = summary_of(row.figures(&JobsRun::mean_slowdown));
     const Summary completion = summary_of(row.figures(&JobsRun::mean_completion_ns));
     const Summary ratio = summary_of(row.ratios_to(result.rows[0]));
-    json.open_object().field("policy", row.dispatcher);
+    json.open_object().field("policy", row.decider);
     json.field("repeats", static_cast<int64_t>(row.runs.size()));
     json.field("mean_completion_ns", completion.mean);
     json.field("mean_completion_half_interval_ns", completion.half_interval);
@@ -118,10 +118,10 @@ std::string real_jobs_to_table(const Cluster& cluster, const JobsComparison& res
       "their own\n",
       cluster.machine().name(), result.rows[0].runs.size());
   Table table({"policy", "mean completion", "mean slow-down", "median", "95 %",
-               "over " + result.rows[0].dispatcher, "decision", "99 %"});
+               "over " + result.rows[0].decider, "decision", "99 %"});
   for (const JobsRow& row : result.rows) {
     const std::vector<double> slowdowns = row.slowdowns();
-    table.add({row.dispatcher,
+    table.add({row.decider,
                to_text(nanoseconds_of(summary_of(row.figures(&JobsRun::mean_completion_ns)).mean)),
                plus_minus(summary_of(row.figures(&JobsRun::mean_slowdown)), 2),
                fmt::format("{:.2f}", sample_quantile(slowdowns, 0.5)),
@@ -136,7 +136,7 @@ std::string real_jobs_to_table(const Cluster& cluster, const JobsComparison& res
     text += fmt::format(
         "{}: {} values of its first run {} the reference (worst {:.2g} of {:.2g}, "
         "{})\n",
-        row.dispatcher, row.verified->values, row.verified->good ? "equal" : "DIFFER from",
+        row.decider, row.verified->values, row.verified->good ? "equal" : "DIFFER from",
         row.verified->worst, row.verified->allowed, row.verified->worst_value);
   }
   return text;

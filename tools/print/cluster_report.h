@@ -1,4 +1,4 @@
-// What dispatchers made of jobs that arrived, simulated or for real, as tables and as JSON.
+// What deciders made of jobs that arrived, simulated or for real, as tables and as JSON.
 
 #ifndef TUTTI_TOOLS_PRINT_CLUSTER_REPORT_H_
 #define TUTTI_TOOLS_PRINT_CLUSTER_REPORT_H_
@@ -12,9 +12,9 @@
 
 namespace tutti {
 
-using NamedRun = std::pair<std::string, ClusterRun>;  // of a dispatcher
+using NamedRun = std::pair<std::string, JobsRecord>;  // of a decider
 
-// One simulated run of each dispatcher.
+// One simulated run of each decider.
 std::string simulated_jobs_to_json(const Cluster& cluster, uint64_t seed,
                                    const std::vector<NamedRun>& runs);
 std::string simulated_jobs_to_table(const std::vector<NamedRun>& runs);

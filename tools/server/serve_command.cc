@@ -16,9 +16,9 @@
 #include <set>
 
 #include "tools/commands.h"
-#include "tools/deciders.h"
 #include "tools/graph/graph_make.h"
 #include "tools/inputs.h"
+#include "tools/policy_list.h"
 #include "tools/server/server_options.h"
 #include "tutti/base/mutex.h"
 #include "tutti/base/parallel.h"
@@ -27,7 +27,7 @@
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/command/environment.h"
-#include "tutti/search/dispatchers.h"
+#include "tutti/search/deciders.h"
 #include "tutti/serve/api.h"
 #include "tutti/serve/run/cluster_runner.h"
 #include "tutti/serve/run/rounds_runner.h"
@@ -134,23 +134,22 @@ struct Running {
 };
 
 // The serve room knows no model files.
-MakeDispatcher dispatcher_called(const std::string& name, const ModelDispatcherOptions& options) {
-  return
-      [name, options](const Cluster& cluster,
-                      const std::vector<Counter>& counters) -> Result<std::unique_ptr<Dispatcher>> {
-        const auto found = find_dispatchers({name}, cluster, counters, options);
-        if (!found) return found.error();
-        return found->front().make();
-      };
+MakeDecider decider_called(const std::string& name, const ModelDeciderOptions& options) {
+  return [name, options](const Cluster& cluster,
+                         const std::vector<Counter>& counters) -> Result<std::unique_ptr<Decider>> {
+    const auto found = find_deciders({name}, cluster, counters, options);
+    if (!found) return found.error();
+    return found->front().make();
+  };
 }
 
 // Whether a real server by that name runs jobs together. A name of both kinds, such as heft, is the
-// policy's if that can be asked during a run, and else the dispatcher's.
+// policy's if that can be asked during a run, and else the decider's.
 Result<bool> is_for_many_jobs(const std::string& name) {
   if (is_model(name) || name == "symphony") return true;
   const Result<const PolicyEntry*> policy = find_policy(name);
   if (policy && (*policy)->make_policy) return false;
-  if (find_any_dispatcher(name)) return true;
+  if (find_any_decider(name)) return true;
   const std::vector<std::string> known = names_for_real_service();
   if (!policy) return invalid_input(unknown_word("policy", name, known));
   return invalid_input(fmt::format(
@@ -166,9 +165,9 @@ Result<Running> make_rounds(const ServeArguments& arguments, const Machine& mach
     rounds.feed = read_host(machine, {.interval = std::chrono::milliseconds(10)});
     rounds.counters = counters_for_real(machine, *rounds.feed);
   }
-  const ModelDispatcherOptions decider{.fallback =
-                                           arguments.fallback == "none" ? "" : arguments.fallback};
-  const MakeDispatcher make = dispatcher_called(options.policy, decider);
+  const ModelDeciderOptions decider{.fallback =
+                                        arguments.fallback == "none" ? "" : arguments.fallback};
+  const MakeDecider make = decider_called(options.policy, decider);
   auto runner = make_rounds_runner(machine, std::move(options), std::move(rounds), make);
   if (!runner) return runner.error();
   Result<std::unique_ptr<Meter>> meter = make_host_meter();
@@ -183,7 +182,7 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   }
   const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
   if (arguments.runtime == "cluster") {
-    const MakeDispatcher make = dispatcher_called(options.policy, {});
+    const MakeDecider make = decider_called(options.policy, {});
     Result<ServedCluster> cluster = serve_cluster(machine, std::move(options), places, make);
     if (!cluster) return cluster.error();
     return Running{std::move(cluster->runner), std::move(cluster->meter)};
@@ -203,7 +202,7 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   if (*many) return make_rounds(arguments, machine, std::move(options), places);
   if (arguments.parallel > 1) {
     return invalid_input(fmt::format(
-        "real runs decided by {} go one after another; several at once need a dispatcher, such as "
+        "real runs decided by {} go one after another; several at once need a decider, such as "
         "--policy graphene",
         options.policy));
   }
@@ -415,7 +414,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--runtime", arguments->runtime,
                    "local: for real on this host, one job at a time, or jobs that share it where a "
-                   "dispatcher decides; sim: simulated, each job with the machine to itself; "
+                   "decider decides; sim: simulated, each job with the machine to itself; "
                    "cluster: simulated, all jobs share the machine")
       ->check(CLI::IsMember({"local", "sim", "cluster"}))
       ->capture_default_str();
@@ -423,19 +422,17 @@ void add_serve_command(CLI::App& app, int& exit_code) {
       "--policy", arguments->runner.policy,
       "For one job at a time: any policy that can decide during a run (tutti policies; default: "
       "critical_path). For jobs that share the machine, with --runtime local or cluster: a "
-      "dispatcher (tutti cluster --help; default of cluster: fifo) or symphony=FILE");
+      "decider (tutti cluster --help; default of cluster: fifo) or symphony=FILE");
   command
-      ->add_option(
-          "--parallel", arguments->parallel,
-          "Jobs at once, simulated or where a dispatcher decides; 0 is one for each usable "
-          "core")
+      ->add_option("--parallel", arguments->parallel,
+                   "Jobs at once, simulated or where a decider decides; 0 is one for each usable "
+                   "core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option(
-      "--fallback", arguments->fallback,
-      "For real: dispatcher that takes over for the rest of a round if devices wait "
-      "for decisions of symphony=FILE for a quarter of their working time, or "
-      "longer; none (graphene)");
+  command->add_option("--fallback", arguments->fallback,
+                      "For real: decider that takes over for the rest of a round if devices wait "
+                      "for decisions of symphony=FILE for a quarter of their working time, or "
+                      "longer; none (graphene)");
   command->add_option("--seed", arguments->runner.seed, "Seed of all random choices")
       ->check(whole_number())
       ->capture_default_str();

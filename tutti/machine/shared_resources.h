@@ -1,7 +1,7 @@
 // The resources of a machine that ops and transfers share, each with what it carries: cores and
 // accelerators, memories, the last caches, the directions of links, switches, root complexes. They
 // are what a belief is about (tutti/belief/machine_network.h) and what a simulated cluster has as
-// its truth (tutti/runtime/cluster).
+// its truth (tutti/runtime/sim/jobs).
 //
 //   core         1, shared by the ops of its hardware threads and by what it does as a proxy
 //   device       1, of an accelerator

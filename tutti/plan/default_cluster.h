@@ -1,4 +1,4 @@
-// The cluster on which dispatchers are compared: two sockets with a CPU, a GPU and an FPGA each,
+// The cluster on which deciders are compared: two sockets with a CPU, a GPU and an FPGA each,
 // and costs and demands of the twelve kinds of ops of tutti/graph/make/job.h. All figures are
 // estimates of the right order for such hardware; none is measured. What matters is that they
 // differ in what they are bound by:

@@ -38,13 +38,12 @@ class TestFolder {
 };
 
 // One of the registry; fails when it is made if there is none of that name.
-inline MakeDispatcher registered_dispatcher(const std::string& name) {
-  return
-      [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
-        const Result<const DispatcherEntry*> entry = find_dispatcher(name);
-        if (!entry) return entry.error();
-        return (*entry)->make((*entry)->tuned());
-      };
+inline MakeDecider registered_decider(const std::string& name) {
+  return [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Decider>> {
+    const Result<const DeciderEntry*> entry = find_decider(name);
+    if (!entry) return entry.error();
+    return (*entry)->make((*entry)->tuned());
+  };
 }
 
 inline Submission submission(const std::string& id, int32_t priority = 0,

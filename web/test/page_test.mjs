@@ -544,7 +544,7 @@ async function everyOutput(browser) {
   }
   const bars = 'Array.from(document.querySelectorAll("#outputs .output")).map((one) => one.querySelectorAll(".output-chart rect").length)';
   const drawn = await page.evaluate(bars);
-  assert.deepEqual(drawn.slice(0, 4), [3, 2, 2, 2], 'bars of dispatchers, spans of jobs, machines');
+  assert.deepEqual(drawn.slice(0, 4), [3, 2, 2, 2], 'bars of deciders, spans of jobs, machines');
   await keep(page, 'outputs-light');
   await page.prefer('dark');
   await keep(page, 'outputs-dark');

@@ -5,7 +5,7 @@
 //                                           slow-downs on unseen jobs, at each load, with and
 //                                           without unknown load: a line of JSON for each
 //   symphony_bench sees MODEL               how far off it is about what others use
-//   symphony_bench rivals                   slow-downs of every dispatcher without a network
+//   symphony_bench rivals                   slow-downs of every decider without a network
 //   symphony_bench levels FOLDER            the information levels, from the results in its folders
 //   symphony_bench iterations FOLDER        updates until a loss is reached, from the logs there
 //   symphony_bench ablations FOLDER         each ablation compared with the whole
@@ -137,7 +137,7 @@ int show_sight(const std::string& path) {
   std::map<std::string, Errors> by_kind;
   for (uint64_t episode = 0; episode < uint64_t{kEpisodes}; ++episode) {
     const JobScenario scenario = bench.scenario(0.6, true, episode);
-    ClusterSim sim(*bench.study.cluster, scenario.options);
+    JobSimulator sim(*bench.study.cluster, scenario.options);
     sim.reset(scenario.arrivals, scenario.seed);
     const SymphonyOptions options{.seed = episode, .truth = [&sim](const Resource& resource) {
                                     return sim.utilisation(resource);
@@ -184,13 +184,13 @@ int judge_rivals() {
   const Bench bench;
   for (const double load : bench.study.world.loads) {
     for (const bool unknown : {false, true}) {
-      for (const DispatcherEntry& entry : dispatcher_registry()) {
+      for (const DeciderEntry& entry : decider_registry()) {
         std::vector<double> slowdowns;
         for (uint64_t episode = 0; episode < uint64_t{kEpisodes}; ++episode) {
           const JobScenario scenario = bench.scenario(load, unknown, episode);
-          ClusterSim sim(*bench.study.cluster, scenario.options);
-          const auto dispatcher = entry.make(entry.tuned());
-          const auto run = run_cluster(sim, scenario.arrivals, *dispatcher, scenario.seed);
+          JobSimulator sim(*bench.study.cluster, scenario.options);
+          const auto decider = entry.make(entry.tuned());
+          const auto run = run_jobs(sim, scenario.arrivals, *decider, scenario.seed);
           TUTTI_CHECK(run.has_value());
           double sum = 0;
           for (const JobRecord& record : run->jobs) sum += record.slowdown();
@@ -374,7 +374,7 @@ int show_latency(const std::string& path) {
     int jobs = 0;
     for (uint64_t episode = 0; episode < 6; ++episode) {
       const JobScenario scenario = bench.scenario(0.9, true, episode);
-      ClusterSim sim(*bench.study.cluster, scenario.options);
+      JobSimulator sim(*bench.study.cluster, scenario.options);
       sim.reset(scenario.arrivals, scenario.seed);
       SymphonyPolicyState policy(model, {.seed = episode, .batch = batch});
       while (!sim.done()) {

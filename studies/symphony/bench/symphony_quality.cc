@@ -1,10 +1,10 @@
-// How well dispatchers do, compared with the best schedule found with full knowledge: for
+// How well deciders do, compared with the best schedule found with full knowledge: for
 // docs/results/symphony.md. By hand, in parts of a few minutes each:
 //
 //   symphony_quality tune > knobs.txt             the settings that are best on validation jobs
 //   symphony_quality settings                     tutti's settings compared with the untuned ones
 //   symphony_quality rivals knobs.txt SEED [NAME:MODEL...] > SEED.txt
-//                                                 one seed: every job of every dispatcher
+//                                                 one seed: every job of every decider
 //   symphony_quality table SEED.txt...            the CDF, shares and medians
 //   symphony_quality small                        best found against exhaustive search, small jobs
 //
@@ -30,10 +30,10 @@
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/paragon.h"
-#include "tutti/policy/symphony/dispatcher.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
-#include "tutti/search/dispatchers.h"
+#include "tutti/policy/symphony/decider.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/search/deciders.h"
 
 namespace tutti {
 namespace {
@@ -43,7 +43,7 @@ struct Study {
   int runs = 25;  // of one seed
   double load = 0.6;
   double unknown = 0.8;    // share that a hidden tenant takes; 0: none
-  int trials = 30;         // settings tried for each dispatcher: as many as for ours
+  int trials = 30;         // settings tried for each decider: as many as for ours
   int evaluations = 1200;  // schedules tried for each run to find the best
   int auto_evaluations = 500;
 
@@ -74,8 +74,8 @@ struct World {
   Cluster cluster = default_cluster();
   JobList jobs;
   double most_per_s;
-  ClusterSim sim;
-  ClusterSim counted;  // the same, with counters, which take longer
+  JobSimulator sim;
+  JobSimulator counted;  // the same, with counters, which take longer
 
   World(const Study& study, JobSet set, uint64_t seed)
       : jobs(add_jobs(cluster, make_jobs(set, 40, seed)).value()),
@@ -83,13 +83,13 @@ struct World {
         sim(cluster, options(study)),
         counted(cluster, with_counters(study)) {}
 
-  static ClusterOptions options(const Study& study) {
-    ClusterOptions made = default_cluster_options(study.unknown);
+  static JobSimOptions options(const Study& study) {
+    JobSimOptions made = default_job_sim_options(study.unknown);
     made.record = true;
     return made;
   }
-  ClusterOptions with_counters(const Study& study) const {
-    ClusterOptions counted_options = options(study);
+  JobSimOptions with_counters(const Study& study) const {
+    JobSimOptions counted_options = options(study);
     counted_options.counters = usual_counters(cluster.machine());
     return counted_options;
   }
@@ -112,15 +112,15 @@ double mean_slowdown(const std::vector<JobRecord>& jobs) {
   return sum / static_cast<double>(jobs.size());
 }
 
-ClusterRun run_by(ClusterSim& sim, Dispatcher& dispatcher, const std::vector<Arrival>& arrivals,
+JobsRecord run_by(JobSimulator& sim, Decider& decider, const std::vector<Arrival>& arrivals,
                   uint64_t luck) {
-  Result<ClusterRun> run = run_cluster(sim, arrivals, dispatcher, luck);
+  Result<JobsRecord> run = run_jobs(sim, arrivals, decider, luck);
   if (!run) stop_with(run.error());
   return std::move(*run);
 }
 
 // Paragon begins with what it learned on jobs of the training set.
-std::unique_ptr<Dispatcher> taught_paragon(const Study& study, std::span<const double> v) {
+std::unique_ptr<Decider> taught_paragon(const Study& study, std::span<const double> v) {
   const ParagonOptions options{.learning_rate = v[0], .care = v[1], .patience = v[2]};
   Interference known(options.learning_rate);
   World world(study, JobSet::train, 1);
@@ -133,8 +133,8 @@ std::unique_ptr<Dispatcher> taught_paragon(const Study& study, std::span<const d
 }
 
 // As it is compared: with these knobs and all that it knows from elsewhere.
-std::unique_ptr<Dispatcher> make_rival(const Study& study, const DispatcherEntry& entry,
-                                       std::span<const double> values) {
+std::unique_ptr<Decider> make_rival(const Study& study, const DeciderEntry& entry,
+                                    std::span<const double> values) {
   return entry.name == "paragon" ? taught_paragon(study, values) : entry.make(values);
 }
 
@@ -144,7 +144,7 @@ void tune(const Study& study) {
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::validation, seed));
-  for (const DispatcherEntry& entry : dispatcher_registry()) {
+  for (const DeciderEntry& entry : decider_registry()) {
     std::vector<double> best = entry.untuned();
     double least = 0;
     Rng rng(1);
@@ -153,11 +153,10 @@ void tune(const Study& study) {
       for (size_t k = 0; trial > 0 && k < values.size(); ++k)
         values[k] = entry.knobs[k].choices[rng.below(entry.knobs[k].choices.size())];
       double sum = 0;
-      const auto dispatcher = make_rival(study, entry, values);
+      const auto decider = make_rival(study, entry, values);
       for (const auto& world : worlds) {
         for (uint64_t run = 1; run <= 4; ++run)
-          sum +=
-              mean_slowdown(run_by(world->sim, *dispatcher, world->arrivals(study, run), run).jobs);
+          sum += mean_slowdown(run_by(world->sim, *decider, world->arrivals(study, run), run).jobs);
       }
       if (trial == 0 || sum < least) {
         least = sum;
@@ -173,13 +172,13 @@ void tune(const Study& study) {
 }
 
 // As every command makes them: Paragon has learned nothing before.
-double slowdown_of(const Study& study, World& world, const DispatcherEntry& entry,
+double slowdown_of(const Study& study, World& world, const DeciderEntry& entry,
                    std::span<const double> values, uint64_t seed) {
   double sum = 0;
-  const auto dispatcher = entry.make(values);
+  const auto decider = entry.make(values);
   for (int run = 0; run < study.runs; ++run) {
     const uint64_t luck = 1000 * seed + static_cast<uint64_t>(run);
-    sum += mean_slowdown(run_by(world.sim, *dispatcher, world.arrivals(study, luck), luck).jobs);
+    sum += mean_slowdown(run_by(world.sim, *decider, world.arrivals(study, luck), luck).jobs);
   }
   return sum / study.runs;
 }
@@ -193,12 +192,12 @@ std::string in_one_cell(const std::vector<double>& slowdowns) {
 void compare_settings(const Study& study) {
   fmt::print("{} jobs a run, {} runs of each of 5 seeds, load {}, hidden load {}\n\n", study.jobs,
              study.runs, study.load, study.unknown);
-  fmt::print("| dispatcher | settings, tuned | mean slow-down, untuned | tuned |\n");
+  fmt::print("| decider | settings, tuned | mean slow-down, untuned | tuned |\n");
   fmt::print("|---|---|---:|---:|\n");
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::test, seed));
-  for (const DispatcherEntry& entry : dispatcher_registry()) {
+  for (const DeciderEntry& entry : decider_registry()) {
     std::vector<double> untuned;
     std::vector<double> tuned;
     for (uint64_t seed = 1; seed <= 5; ++seed) {
@@ -238,7 +237,7 @@ std::map<std::string, std::vector<double>> read_knobs(const std::string& path) {
 
 struct Rival {
   std::string name;
-  std::unique_ptr<Dispatcher> dispatcher;
+  std::unique_ptr<Decider> decider;
   bool reads_counters = false;
 };
 
@@ -251,16 +250,16 @@ Rival make_trained(const std::string& text, World& world) {
   if (!file) stop_with(file.error());
   auto model = SymphonyModel::load(*file, path, world.cluster, world.counted.state().counters);
   if (!model) stop_with(model.error());
-  ClusterSim& sim = world.counted;
+  JobSimulator& sim = world.counted;
   SymphonyOptions options;  // of the truth only a model that was trained on it makes use
   options.truth = [&sim](const Resource& resource) { return sim.utilisation(resource); };
-  return {text.substr(0, colon), std::make_unique<SymphonyDispatcher>(*model, options), true};
+  return {text.substr(0, colon), std::make_unique<SymphonyDecider>(*model, options), true};
 }
 
 std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path) {
   const auto knobs = read_knobs(knobs_path);
   std::vector<Rival> rivals;
-  for (const DispatcherEntry& entry : dispatcher_registry()) {
+  for (const DeciderEntry& entry : decider_registry()) {
     const auto found = knobs.find(entry.name);
     const std::vector<double> values =
         found != knobs.end() && found->second.size() == entry.knobs.size() ? found->second
@@ -268,8 +267,7 @@ std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path
     rivals.push_back({entry.name, make_rival(study, entry, values)});
   }
   const double evaluations[] = {static_cast<double>(study.auto_evaluations)};
-  rivals.push_back(
-      {"planned_auto", find_any_dispatcher("planned_auto").value()->make(evaluations)});
+  rivals.push_back({"planned_auto", find_any_decider("planned_auto").value()->make(evaluations)});
   return rivals;
 }
 
@@ -278,14 +276,14 @@ void run_rivals(const Study& study, const std::string& knobs_path, uint64_t seed
   std::vector<Rival> rivals = make_rivals(study, knobs_path);
   World world(study, JobSet::test, seed);
   for (const std::string& model : models) rivals.push_back(make_trained(model, world));
-  fmt::print("# dispatcher seed run job completion_ns best_ns slowdown\n");
+  fmt::print("# decider seed run job completion_ns best_ns slowdown\n");
   for (int run = 0; run < study.runs; ++run) {
     const uint64_t luck = 1000 * seed + static_cast<uint64_t>(run);
     const std::vector<Arrival> arrivals = world.arrivals(study, luck);
-    std::vector<ClusterRun> runs;
+    std::vector<JobsRecord> runs;
     for (const Rival& rival : rivals) {
-      runs.push_back(run_by(rival.reads_counters ? world.counted : world.sim, *rival.dispatcher,
-                            arrivals, luck));
+      runs.push_back(
+          run_by(rival.reads_counters ? world.counted : world.sim, *rival.decider, arrivals, luck));
     }
     const Clairvoyant best = find_clairvoyant(world.sim, arrivals, luck, runs,
                                               {.evaluations = study.evaluations, .seed = luck});
@@ -302,7 +300,7 @@ void run_rivals(const Study& study, const std::string& knobs_path, uint64_t seed
   }
 }
 
-// Of one dispatcher.
+// Of one decider.
 struct Column {
   std::vector<double> performance;  // best / its own, at most 1, of every job
   std::map<uint64_t, std::vector<double>> by_seed;
@@ -378,7 +376,7 @@ void print_table(const std::vector<std::string>& paths) {
     }
   }
   fmt::print(
-      "| dispatcher | jobs | median | symphony above it | mean slow-down | symphony's over it | no "
+      "| decider | jobs | median | symphony above it | mean slow-down | symphony's over it | no "
       "loss | to 10 % | to 20 % | more |\n");
   fmt::print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const std::string& name : names) {
@@ -425,8 +423,8 @@ void small(const Study& study) {
     const Result<Clairvoyant> all = find_exhaustively(world.sim, job, seed);
     if (!all) continue;
     const std::vector<Arrival> arrivals = {{Duration(0), job}};
-    const DispatcherEntry* heft = find_dispatcher("heft").value();
-    const ClusterRun start = run_by(world.sim, *heft->make(heft->tuned()), arrivals, seed);
+    const DeciderEntry* heft = find_decider("heft").value();
+    const JobsRecord start = run_by(world.sim, *heft->make(heft->tuned()), arrivals, seed);
     const Clairvoyant found =
         find_clairvoyant(world.sim, arrivals, seed, {&start, 1}, {.evaluations = 600});
     ratios.push_back(found.mean_slowdown / all->mean_slowdown);

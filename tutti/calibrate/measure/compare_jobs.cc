@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-JobsRun figures_of(const ClusterRun& run, int turn) {
+JobsRun figures_of(const JobsRecord& run, int turn) {
   JobsRun made{.turn = turn,
                .makespan_ns = static_cast<double>(run.makespan.count()),
                .decisions = run.decisions};
@@ -49,7 +49,7 @@ double sample_quantile(std::vector<double> samples, double share) {
 }
 
 Result<JobsComparison> compare_jobs(
-    const Cluster& cluster, std::span<const NamedDispatcher> dispatchers,
+    const Cluster& cluster, std::span<const NamedDecider> deciders,
     const std::vector<Counter>& counters, const CounterFeed& feed,
     const std::function<std::vector<Arrival>(uint64_t seed)>& arrivals,
     const CompareJobsOptions& options) {
@@ -72,7 +72,7 @@ Result<JobsComparison> compare_jobs(
     options.on_note(note);
   }
   JobsComparison result;
-  for (const NamedDispatcher& one : dispatchers) result.rows.push_back({one.name});
+  for (const NamedDecider& one : deciders) result.rows.push_back({one.name});
   Error stopped = failed("stopped before a run had ended");
   std::optional<Error> error;
   const auto measure = [&](const Turn& turn) -> Result<void> {
@@ -81,9 +81,9 @@ Result<JobsComparison> compare_jobs(
       if (Result<void> loaded = (*real)->load(arrivals(seed)); !loaded) return loaded;
       loaded_turn = turn.turn;
     }
-    running = dispatchers[turn.row].name;
-    RecordingDispatcher dispatcher(dispatchers[turn.row].make(), result.readings);
-    const Result<RealClusterRun> run = (*real)->run(dispatcher, seed);
+    running = deciders[turn.row].name;
+    RecordingDecider decider(deciders[turn.row].make(), result.readings);
+    const Result<RealJobsRun> run = (*real)->run(decider, seed);
     if (!run) return Error{run.error().kind, running + ": " + run.error().message};
     JobsRow& row = result.rows[turn.row];
     if (options.verify && !row.verified) {
@@ -97,7 +97,7 @@ Result<JobsComparison> compare_jobs(
       row.decision_ns.push_back(static_cast<double>(time.count()));
     return {};
   };
-  measure_in_turns(dispatchers.size(), turns, [&](const Turn& turn) {
+  measure_in_turns(deciders.size(), turns, [&](const Turn& turn) {
     const Result<void> good = measure(turn);
     if (good) return true;
     turns.stop.now() ? stopped = good.error() : error.emplace(good.error());

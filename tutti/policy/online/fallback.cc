@@ -10,17 +10,18 @@ namespace tutti {
 namespace {
 
 // Devices that have a free slot, as many as there are ops for.
-int64_t waiting_devices(const ClusterState& state) {
+int64_t waiting_devices(const WorldState& state) {
   const int64_t ready = std::accumulate(state.ready.begin(), state.ready.end(), int64_t{0});
-  const int64_t idle = std::count_if(state.idle_slots.begin(), state.idle_slots.end(),
-                                     [](int32_t slots) { return slots > 0; });
+  const int64_t idle =
+      std::count_if(state.devices.begin(), state.devices.end(),
+                    [](const DeviceStatus& device) { return device.idle_slots > 0; });
   return std::min(ready, idle);
 }
 
 }  // namespace
 
-FallbackDispatcher::FallbackDispatcher(std::unique_ptr<Dispatcher> slow,
-                                       std::unique_ptr<Dispatcher> quick, FallbackOptions options)
+FallbackDecider::FallbackDecider(std::unique_ptr<Decider> slow, std::unique_ptr<Decider> quick,
+                                 FallbackOptions options)
     : slow_(std::move(slow)), quick_(std::move(quick)), options_(std::move(options)) {
   if (!options_.clock) {
     options_.clock = [] {
@@ -30,13 +31,13 @@ FallbackDispatcher::FallbackDispatcher(std::unique_ptr<Dispatcher> slow,
   }
 }
 
-void FallbackDispatcher::begin(const Cluster& cluster, uint64_t seed) {
+void FallbackDecider::begin(const Cluster& cluster, uint64_t seed) {
   slow_->begin(cluster, seed);
   quick_->begin(cluster, seed);
   if (gave_up_ && --runs_left_ <= 0) gave_up_ = false;
 }
 
-Action FallbackDispatcher::decide(const ClusterState& state) {
+Action FallbackDecider::decide(const WorldState& state) {
   if (gave_up_) return quick_->decide(state);
   const Duration before = options_.clock();
   const Action action = slow_->decide(state);
@@ -48,7 +49,7 @@ Action FallbackDispatcher::decide(const ClusterState& state) {
   return action;
 }
 
-void FallbackDispatcher::check() {
+void FallbackDecider::check() {
   gave_up_ = static_cast<double>(waited_.count()) >
              options_.most_share * static_cast<double>(launched_.count());
   runs_left_ = options_.runs_without_slow;

@@ -1,4 +1,4 @@
-// A slow dispatcher with a quick one as its fallback. While the slow one decides, free devices that
+// A slow decider with a quick one as its fallback. While the slow one decides, free devices that
 // could run an op wait; busy devices do not. If devices wait for more than a share of the expected
 // run time of what it launches, the quick one decides for the rest of the run and in the next runs.
 //
@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti {
 
@@ -23,21 +23,21 @@ struct FallbackOptions {
   std::function<Duration()> clock = {};  // none: the steady clock
 };
 
-class FallbackDispatcher final : public Dispatcher {
+class FallbackDecider final : public Decider {
  public:
-  FallbackDispatcher(std::unique_ptr<Dispatcher> slow, std::unique_ptr<Dispatcher> quick,
-                     FallbackOptions options = {});
+  FallbackDecider(std::unique_ptr<Decider> slow, std::unique_ptr<Decider> quick,
+                  FallbackOptions options = {});
 
   void begin(const Cluster& cluster, uint64_t seed) override;
-  Action decide(const ClusterState& state) override;
+  Action decide(const WorldState& state) override;
 
   bool gave_up() const { return gave_up_; }  // the quick one decides
 
  private:
   void check();
 
-  std::unique_ptr<Dispatcher> slow_;
-  std::unique_ptr<Dispatcher> quick_;
+  std::unique_ptr<Decider> slow_;
+  std::unique_ptr<Decider> quick_;
   FallbackOptions options_;
   bool gave_up_ = false;
   int runs_left_ = 0;  // until the slow one is tried again

@@ -5,11 +5,11 @@
 
 namespace tutti {
 
-std::optional<PlacingDispatcher::Choice> Fifo::choose(const ClusterState& state) {
+std::optional<PlacingDecider::Choice> Fifo::choose(const WorldState& state) {
   const auto cost = [&](const Opening& opening) {
     if (prefer_ == Prefer::quickest) return std::pair(0.0, opening.time);
     const int slots = state.cluster->machine().device(opening.device).slots;
-    const int busy = slots - state.idle_slots[opening.device.index];
+    const int busy = slots - state.devices[opening.device.index].idle_slots;
     return std::pair(static_cast<double>(busy) / slots, opening.time);
   };
   for (const JobId id : state.in_system) {

@@ -12,14 +12,14 @@
 
 namespace tutti {
 
-class Fifo final : public PlacingDispatcher {
+class Fifo final : public PlacingDecider {
  public:
   enum class Prefer : uint8_t { quickest, least_loaded };
 
   Fifo(Prefer prefer, double patience) : prefer_(prefer), patience_(patience) {}
 
  protected:
-  std::optional<Choice> choose(const ClusterState& state) override;
+  std::optional<Choice> choose(const WorldState& state) override;
 
  private:
   Prefer prefer_;

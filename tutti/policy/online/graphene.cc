@@ -234,7 +234,7 @@ const std::vector<double>& Graphene::order(const Cluster& cluster,
   return orders_.emplace(job, graphene_order(cluster, *job)).first->second;
 }
 
-void Graphene::find_free(const ClusterState& state) {
+void Graphene::find_free(const WorldState& state) {
   const Cluster& cluster = *state.cluster;
   free_.assign(static_cast<size_t>(cluster.resources().size()), 1.0);
   for (int32_t slot = 0; slot < cluster.slot_count(); ++slot) {
@@ -247,7 +247,7 @@ void Graphene::find_free(const ClusterState& state) {
   for (double& share : free_) share = std::max(0.0, share);
 }
 
-double Graphene::packing(const ClusterState& state, OpKindId kind, const Opening& opening) const {
+double Graphene::packing(const WorldState& state, OpKindId kind, const Opening& opening) const {
   const Cluster& cluster = *state.cluster;
   double sum = 0;
   for (const Draw& draw : cluster.draws(kind, cluster.first_slot(opening.device) + opening.slot))
@@ -255,7 +255,7 @@ double Graphene::packing(const ClusterState& state, OpKindId kind, const Opening
   return sum;
 }
 
-std::optional<PlacingDispatcher::Choice> Graphene::choose(const ClusterState& state) {
+std::optional<PlacingDecider::Choice> Graphene::choose(const WorldState& state) {
   find_free(state);
   // Work left in each job, over the mean.
   std::vector<double> left;

@@ -31,19 +31,19 @@ struct GrapheneOptions {
   double patience = 3;
 };
 
-class Graphene final : public PlacingDispatcher {
+class Graphene final : public PlacingDecider {
  public:
   explicit Graphene(const GrapheneOptions& options) : options_(options) {}
 
  protected:
   void on_begin(const Cluster& cluster, uint64_t seed) override;
-  std::optional<Choice> choose(const ClusterState& state) override;
+  std::optional<Choice> choose(const WorldState& state) override;
 
  private:
   const std::vector<double>& order(const Cluster& cluster, const std::shared_ptr<const Job>& job);
-  void find_free(const ClusterState& state);
+  void find_free(const WorldState& state);
   // Shares of resources, drawn and free, multiplied and summed.
-  double packing(const ClusterState& state, OpKindId kind, const Opening& opening) const;
+  double packing(const WorldState& state, OpKindId kind, const Opening& opening) const;
 
   GrapheneOptions options_;
   std::map<std::shared_ptr<const Job>, std::vector<double>> orders_;

@@ -78,7 +78,7 @@ void Interference::learn(int32_t row, const std::vector<Neighbour>& neighbours,
   }
 }
 
-void list_neighbours(const ClusterState& state, int32_t slot, Interference& interference,
+void list_neighbours(const WorldState& state, int32_t slot, Interference& interference,
                      std::vector<Neighbour>& neighbours) {
   neighbours.clear();
   const Cluster& cluster = *state.cluster;

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti {
 
@@ -59,7 +59,7 @@ class Interference {
 };
 
 // The ops that run next to a slot now.
-void list_neighbours(const ClusterState& state, int32_t slot, Interference& interference,
+void list_neighbours(const WorldState& state, int32_t slot, Interference& interference,
                      std::vector<Neighbour>& neighbours);
 
 }  // namespace tutti

@@ -16,7 +16,7 @@ const std::vector<double>& OnlineHeft::ranks(const std::shared_ptr<const Job>& j
   return ranks_.emplace(job, upward_ranks(job->problem(), EdgeWeight::all_pairs)).first->second;
 }
 
-void OnlineHeft::gather(const ClusterState& state) {
+void OnlineHeft::gather(const WorldState& state) {
   candidates_.clear();
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
@@ -38,7 +38,7 @@ void OnlineHeft::gather(const ClusterState& state) {
   }
 }
 
-std::optional<PlacingDispatcher::Choice> OnlineHeft::choose(const ClusterState& state) {
+std::optional<PlacingDecider::Choice> OnlineHeft::choose(const WorldState& state) {
   gather(state);
   const Cluster& cluster = *state.cluster;
   for (const Candidate& candidate : candidates_) {
@@ -63,8 +63,10 @@ std::optional<PlacingDispatcher::Choice> OnlineHeft::choose(const ClusterState& 
     }
     const DeviceId device = cluster.device_of_slot(best_slot);
     const bool idle = state.slots[best_slot].phase == SlotStatus::Phase::idle;
-    if (idle && free_at_[best_slot] <= state.now) {
-      const bool reconfigurable = cluster.machine().device(device).contexts > 0;
+    const bool reconfigurable = cluster.machine().device(device).contexts > 0;
+    const bool queues = !reconfigurable && state.devices[device.index].idle_slots == 0 &&
+                        state.has_room(device, kind);
+    if ((idle && free_at_[best_slot] <= state.now) || queues) {
       return Choice{candidate.job, candidate.op,
                     Opening{.device = device,
                             .slot = best_slot - cluster.first_slot(device),

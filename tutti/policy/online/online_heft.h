@@ -16,13 +16,13 @@
 
 namespace tutti {
 
-class OnlineHeft final : public PlacingDispatcher {
+class OnlineHeft final : public PlacingDecider {
  public:
   explicit OnlineHeft(double age) : age_(age) {}
 
  protected:
   void on_begin(const Cluster& cluster, uint64_t seed) override;
-  std::optional<Choice> choose(const ClusterState& state) override;
+  std::optional<Choice> choose(const WorldState& state) override;
 
  private:
   struct Candidate {
@@ -31,7 +31,7 @@ class OnlineHeft final : public PlacingDispatcher {
     OpId op;
   };
   const std::vector<double>& ranks(const std::shared_ptr<const Job>& job);
-  void gather(const ClusterState& state);
+  void gather(const WorldState& state);
 
   double age_;
   // By job; the pointer is kept so that no other job can take its place.

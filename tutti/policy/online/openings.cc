@@ -9,9 +9,24 @@ bool is_idle(const SlotStatus& slot) {
   return slot.phase == SlotStatus::Phase::idle;
 }
 
+// Behind what the device has to do already, in the slot that is expected to be free first.
+Opening queued(const WorldState& state, DeviceId device) {
+  Opening opening{.device = device, .slot = 0, .wait = state.free_at(device) - state.now};
+  Duration least = kNever;
+  for (int slot = 0; slot < state.cluster->machine().device(device).slots; ++slot) {
+    const SlotStatus& status = state.slot(device, slot);
+    if (status.phase != SlotStatus::Phase::busy) continue;
+    const Duration end = state.job(status.job).ops[status.op.index].finished;
+    if (end >= least) continue;
+    least = end;
+    opening.slot = slot;
+  }
+  return opening;
+}
+
 }  // namespace
 
-std::optional<Action> Openings::promised(const ClusterState& state) {
+std::optional<Action> Openings::promised(const WorldState& state) {
   for (size_t i = 0; i < promises_.size(); ++i) {
     const Promise promise = promises_[i];
     if (!is_idle(state.slots[promise.slot]) ||
@@ -33,14 +48,14 @@ bool Openings::is_promised(int32_t slot) const {
                      [&](const Promise& p) { return p.slot == slot; });
 }
 
-void Openings::list(const ClusterState& state, const JobStatus& job, OpId op,
+void Openings::list(const WorldState& state, const JobStatus& job, OpId op,
                     std::vector<Opening>& openings) const {
   openings.clear();
   const OpKindId kind = job.job->kind(op);
   for (const DeviceId device : job.job->devices_for(op)) {
-    if (state.idle_slots[device.index] == 0) continue;
     const Device& item = state.cluster->machine().device(device);
     Opening opening{.device = device, .slot = state.free_slot(device, kind)};
+    if (opening.slot < 0 && state.has_room(device, kind)) opening = queued(state, device);
     for (int context = 0; opening.slot < 0 && context < item.contexts; ++context) {
       if (!is_idle(state.slot(device, context)) ||
           is_promised(state.cluster->first_slot(device) + context))
@@ -49,20 +64,34 @@ void Openings::list(const ClusterState& state, const JobStatus& job, OpId op,
       opening.configures = true;
     }
     if (opening.slot < 0) continue;
-    opening.time = state.fetch_time(job, op, device) + job.job->costs().run_time(op, device);
+    opening.time = std::max(opening.wait, state.fetch_time(job, op, device)) +
+                   job.job->costs().run_time(op, device);
     if (opening.configures) opening.time += item.reconfiguration_time;
     openings.push_back(opening);
   }
 }
 
 Action Openings::take(const JobStatus& job, OpId op, const Opening& opening,
-                      const ClusterState& state) {
+                      const WorldState& state) {
   if (!opening.configures) return Action::execute(job.id, op, opening.device);
   promises_.push_back({state.cluster->first_slot(opening.device) + opening.slot, job.id, op});
   return Action::reconfigure(opening.device, opening.slot, job.job->kind(op));
 }
 
-Duration expected_end(const ClusterState& state, const Openings& openings, int32_t slot) {
+namespace {
+
+// Mean run times of what waits in the queue of the slot's device, spread over its slots.
+Duration queued_work(const WorldState& state, int32_t slot) {
+  const DeviceId device = state.cluster->device_of_slot(slot);
+  Duration sum{0};
+  for (const QueuedOp& queued : state.devices[device.index].queue)
+    sum += state.job(queued.job).job->costs().run_time(queued.op, device);
+  return sum / state.cluster->machine().device(device).slots;
+}
+
+}  // namespace
+
+Duration expected_end(const WorldState& state, const Openings& openings, int32_t slot) {
   const SlotStatus& status = state.slots[slot];
   const DeviceId device = state.cluster->device_of_slot(slot);
   Duration end = state.now;
@@ -74,6 +103,7 @@ Duration expected_end(const ClusterState& state, const Openings& openings, int32
     const Duration begun = op.phase == OpStatus::Phase::running ? op.started : state.now;
     end = begun + job.job->costs().run_time(status.op, device);
   }
+  end += queued_work(state, slot);
   for (const Openings::Promise& promise : openings.promises()) {
     if (promise.slot != slot) continue;
     end += state.job(promise.job).job->costs().run_time(promise.op, device);
@@ -81,13 +111,13 @@ Duration expected_end(const ClusterState& state, const Openings& openings, int32
   return std::max(end, state.now);
 }
 
-void PlacingDispatcher::begin(const Cluster& cluster, uint64_t seed) {
+void PlacingDecider::begin(const Cluster& cluster, uint64_t seed) {
   openings_.reset();
   epoch_ = -1;
   on_begin(cluster, seed);
 }
 
-Action PlacingDispatcher::decide(const ClusterState& state) {
+Action PlacingDecider::decide(const WorldState& state) {
   if (state.epoch != epoch_) {
     epoch_ = state.epoch;
     on_epoch(state);
@@ -116,8 +146,8 @@ Action PlacingDispatcher::decide(const ClusterState& state) {
   return openings_.take(*choice->job, choice->op, choice->opening, state);
 }
 
-std::vector<Opening>& PlacingDispatcher::bearable(const ClusterState& state, const JobStatus& job,
-                                                  OpId op, double patience) {
+std::vector<Opening>& PlacingDecider::bearable(const WorldState& state, const JobStatus& job,
+                                               OpId op, double patience) {
   if (openings_.is_promised(job.id, op)) {
     list_.clear();
     return list_;

@@ -1,4 +1,4 @@
-// What dispatchers that place one ready op at a time have in common: where an op could go now, how
+// What deciders that place one ready op at a time have in common: where an op could go now, how
 // long that would take, and the configuring of FPGA contexts, which takes two decisions and an
 // epoch between them: the context is promised to the op, which is launched as soon as it is
 // configured.
@@ -9,16 +9,17 @@
 #include <optional>
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti {
 
-// A device on which a ready op could begin now.
+// A device that a ready op could be given to now.
 struct Opening {
   DeviceId device{};
-  int slot = -1;            // of the device
+  int slot = -1;            // of the device: free, or expected to be free first
   bool configures = false;  // the context must be configured first
-  Duration time{0};         // configure, fetch and run, with nothing else on the machine
+  Duration wait{0};         // in the device's queue; 0: a slot is free
+  Duration time{0};         // wait, configure, fetch and run, with nothing else on the machine
 };
 
 class Openings {
@@ -26,7 +27,7 @@ class Openings {
   void reset() { promises_.clear(); }
 
   // An op whose context is ready for it. Ask this first in every decision.
-  std::optional<Action> promised(const ClusterState& state);
+  std::optional<Action> promised(const WorldState& state);
 
   bool is_promised(JobId job, OpId op) const;
   // Of a context that was configured for an op: which.
@@ -38,11 +39,11 @@ class Openings {
   const std::vector<Promise>& promises() const { return promises_; }
 
   // Those of a ready op that is not promised, by device.
-  void list(const ClusterState& state, const JobStatus& job, OpId op,
+  void list(const WorldState& state, const JobStatus& job, OpId op,
             std::vector<Opening>& openings) const;
 
   // The action that takes it. An op that must be configured for need not be ready yet.
-  Action take(const JobStatus& job, OpId op, const Opening& opening, const ClusterState& state);
+  Action take(const JobStatus& job, OpId op, const Opening& opening, const WorldState& state);
 
  private:
   bool is_promised(int32_t slot) const;
@@ -52,13 +53,13 @@ class Openings {
 
 // When what a slot has (launched, being configured, and promised to an op) is expected to end, by
 // mean run times; never before now.
-Duration expected_end(const ClusterState& state, const Openings& openings, int32_t slot);
+Duration expected_end(const WorldState& state, const Openings& openings, int32_t slot);
 
-// A dispatcher that chooses one op and opening at a time; here is what all of them do alike.
-class PlacingDispatcher : public Dispatcher {
+// A decider that chooses one op and opening at a time; here is what all of them do alike.
+class PlacingDecider : public Decider {
  public:
   void begin(const Cluster& cluster, uint64_t seed) final;
-  Action decide(const ClusterState& state) final;
+  Action decide(const WorldState& state) final;
 
  protected:
   struct Choice {
@@ -68,15 +69,15 @@ class PlacingDispatcher : public Dispatcher {
   };
   virtual void on_begin(const Cluster& /*cluster*/, uint64_t /*seed*/) {}
   // Once for every epoch, before its first choice.
-  virtual void on_epoch(const ClusterState& /*state*/) {}
+  virtual void on_epoch(const WorldState& /*state*/) {}
   // None: wait. If the whole cluster is idle, the first ready op then goes where it is quickest.
-  virtual std::optional<Choice> choose(const ClusterState& state) = 0;
+  virtual std::optional<Choice> choose(const WorldState& state) = 0;
   // The action was chosen and is about to be done.
-  virtual void on_launch(const ClusterState& /*state*/, const Choice& /*choice*/) {}
+  virtual void on_launch(const WorldState& /*state*/, const Choice& /*choice*/) {}
 
   const Openings& openings() const { return openings_; }
   // Of those that take at most `patience` times as long as the op's quickest device; 0: of all.
-  std::vector<Opening>& bearable(const ClusterState& state, const JobStatus& job, OpId op,
+  std::vector<Opening>& bearable(const WorldState& state, const JobStatus& job, OpId op,
                                  double patience);
 
  private:

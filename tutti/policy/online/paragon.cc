@@ -5,12 +5,12 @@
 
 namespace tutti {
 
-void Paragon::on_begin(const Cluster& cluster, uint64_t /*seed*/) {
+void Paragon::on_begin(const Cluster& /*cluster*/, uint64_t /*seed*/) {
   learned_ = known_;
-  launches_.assign(static_cast<size_t>(cluster.slot_count()), {});
+  launches_.clear();
 }
 
-void Paragon::on_epoch(const ClusterState& state) {
+void Paragon::on_epoch(const WorldState& state) {
   for (const FinishedOp& done : state.finished) {
     const auto found = std::find_if(launches_.begin(), launches_.end(), [&](const Launch& b) {
       return b.job == done.job && b.op == done.op;
@@ -21,19 +21,21 @@ void Paragon::on_epoch(const ClusterState& state) {
                          static_cast<double>(std::max<int64_t>(1, done.alone.count()));
     learned_.learn(learned_.row(*state.cluster, done.kind, done.device), found->neighbours,
                    std::log(ratio));
+    std::swap(*found, launches_.back());
+    launches_.pop_back();
   }
 }
 
-void Paragon::on_launch(const ClusterState& state, const Choice& choice) {
+void Paragon::on_launch(const WorldState& state, const Choice& choice) {
   const int32_t slot = state.cluster->first_slot(choice.opening.device) + choice.opening.slot;
-  Launch& launch = launches_[slot];
+  Launch& launch = launches_.emplace_back();
   launch.job = choice.job->id;
   launch.op = choice.op;
   list_neighbours(state, slot, learned_, launch.neighbours);
 }
 
 // Its own time as slowed down by its neighbours, and what it takes from each of them meanwhile.
-double Paragon::cost(const ClusterState& state, const JobStatus& job, OpId op,
+double Paragon::cost(const WorldState& state, const JobStatus& job, OpId op,
                      const Opening& opening) {
   const int32_t slot = state.cluster->first_slot(opening.device) + opening.slot;
   const int32_t row = learned_.row(*state.cluster, job.job->kind(op), opening.device);
@@ -48,7 +50,7 @@ double Paragon::cost(const ClusterState& state, const JobStatus& job, OpId op,
   return sum;
 }
 
-std::optional<PlacingDispatcher::Choice> Paragon::choose(const ClusterState& state) {
+std::optional<PlacingDecider::Choice> Paragon::choose(const WorldState& state) {
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
     for (const OpId op : job.ready) {

@@ -2,7 +2,7 @@
 // their neighbours and hurt them least. What ops do to each other is learned by collaborative
 // filtering from how long they took (interference.h).
 //
-// Departs: speeds are in the costs that every dispatcher here sees, so that only interference is
+// Departs: speeds are in the costs that every decider here sees, so that only interference is
 // learned; it is learned from jobs as they run, and from earlier runs if it starts with what they
 // left, not from a minute's profile of each new application.
 
@@ -22,7 +22,7 @@ struct ParagonOptions {
   double patience = 3;
 };
 
-class Paragon final : public PlacingDispatcher {
+class Paragon final : public PlacingDecider {
  public:
   // Every run begins with what `known` holds.
   explicit Paragon(const ParagonOptions& options)
@@ -35,12 +35,12 @@ class Paragon final : public PlacingDispatcher {
 
  protected:
   void on_begin(const Cluster& cluster, uint64_t seed) override;
-  void on_epoch(const ClusterState& state) override;
-  std::optional<Choice> choose(const ClusterState& state) override;
-  void on_launch(const ClusterState& state, const Choice& choice) override;
+  void on_epoch(const WorldState& state) override;
+  std::optional<Choice> choose(const WorldState& state) override;
+  void on_launch(const WorldState& state, const Choice& choice) override;
 
  private:
-  double cost(const ClusterState& state, const JobStatus& job, OpId op, const Opening& opening);
+  double cost(const WorldState& state, const JobStatus& job, OpId op, const Opening& opening);
 
   struct Launch {
     JobId job{};
@@ -51,7 +51,7 @@ class Paragon final : public PlacingDispatcher {
   ParagonOptions options_;
   Interference known_;
   Interference learned_;
-  std::vector<Launch> launches_;  // by slot: the neighbours when its op was launched
+  std::vector<Launch> launches_;  // of ops that have not ended: the neighbours at that time
   std::vector<Neighbour> neighbours_;
 };
 

@@ -14,7 +14,7 @@ const Plan& Planned::plan_of(const std::shared_ptr<const Job>& job) {
   return plans_.emplace(job, plan_(job->problem())).first->second;
 }
 
-std::optional<PlacingDispatcher::Choice> Planned::choose(const ClusterState& state) {
+std::optional<PlacingDecider::Choice> Planned::choose(const WorldState& state) {
   std::optional<Choice> best;
   int64_t first = std::numeric_limits<int64_t>::max();
   for (const JobId id : state.in_system) {

@@ -17,13 +17,13 @@ namespace tutti {
 // Must return a plan for the problem of every job; called once for each different job.
 using PlanJob = std::function<Plan(const Problem& problem)>;
 
-class Planned final : public PlacingDispatcher {
+class Planned final : public PlacingDecider {
  public:
   explicit Planned(PlanJob plan) : plan_(std::move(plan)) {}
 
  protected:
   void on_begin(const Cluster& cluster, uint64_t seed) override;
-  std::optional<Choice> choose(const ClusterState& state) override;
+  std::optional<Choice> choose(const WorldState& state) override;
 
  private:
   const Plan& plan_of(const std::shared_ptr<const Job>& job);

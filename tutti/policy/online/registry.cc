@@ -19,7 +19,7 @@ namespace {
 //   build/release/bench/symphony_quality tune        (docs/results/symphony/knobs.txt)
 //
 // `symphony_quality settings` compares them with the untuned ones on jobs of the test set;
-// figures: docs/results/dispatcher_settings.md.
+// figures: docs/results/decider_settings.md.
 Knob patience() {
   return {"patience", 5, 3, {0, 1.5, 2, 3, 5, 8}};
 }
@@ -31,21 +31,21 @@ Plan plan_by_heft(const Problem& problem) {
 
 }  // namespace
 
-std::vector<double> DispatcherEntry::tuned() const {
+std::vector<double> DeciderEntry::tuned() const {
   std::vector<double> values;
   for (const Knob& knob : knobs) values.push_back(knob.tuned);
   return values;
 }
 
-std::vector<double> DispatcherEntry::untuned() const {
+std::vector<double> DeciderEntry::untuned() const {
   std::vector<double> values;
   for (const Knob& knob : knobs) values.push_back(knob.untuned);
   return values;
 }
 
-const std::vector<DispatcherEntry>& dispatcher_registry() {
+const std::vector<DeciderEntry>& decider_registry() {
   using Values = std::span<const double>;
-  static const std::vector<DispatcherEntry> kEntries = {
+  static const std::vector<DeciderEntry> kEntries = {
       {"fifo",
        "first come, first served, on the quickest free device",
        "",
@@ -95,14 +95,14 @@ const std::vector<DispatcherEntry>& dispatcher_registry() {
   return kEntries;
 }
 
-Result<const DispatcherEntry*> find_dispatcher(std::string_view name,
-                                               const std::vector<DispatcherEntry>& among) {
+Result<const DeciderEntry*> find_decider(std::string_view name,
+                                         const std::vector<DeciderEntry>& among) {
   std::vector<std::string> names;
-  for (const DispatcherEntry& entry : among) {
+  for (const DeciderEntry& entry : among) {
     if (entry.name == name) return &entry;
     names.push_back(entry.name);
   }
-  return invalid_input(unknown_word("dispatcher", name, names));
+  return invalid_input(unknown_word("decider", name, names));
 }
 
 }  // namespace tutti

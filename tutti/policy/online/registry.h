@@ -1,6 +1,6 @@
-// The dispatchers that tutti knows by name. One visible table: a new dispatcher is a file in this
+// The deciders that tutti knows by name. One visible table: a new decider is a file in this
 // folder and a row in registry.cc. One that needs a simulator to decide stands in
-// tutti/search/dispatchers.h.
+// tutti/search/deciders.h.
 
 #ifndef TUTTI_POLICY_ONLINE_REGISTRY_H_
 #define TUTTI_POLICY_ONLINE_REGISTRY_H_
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti {
 
@@ -24,25 +24,25 @@ struct Knob {
   std::vector<double> choices{};
 };
 
-struct DispatcherEntry {
+struct DeciderEntry {
   std::string name;
   std::string what;    // one line
   std::string source;  // the paper it follows, if any
   std::vector<Knob> knobs;
   // Requires a value for each knob.
-  std::function<std::unique_ptr<Dispatcher>(std::span<const double> values)> make;
+  std::function<std::unique_ptr<Decider>(std::span<const double> values)> make;
 
   // A value for each knob. Commands, servers and real runs use the tuned ones.
   std::vector<double> tuned() const;
   std::vector<double> untuned() const;
 };
 
-const std::vector<DispatcherEntry>& dispatcher_registry();
+const std::vector<DeciderEntry>& decider_registry();
 
 // Fails with a sentence that suggests a name and lists those there are. The entries must outlive
 // what it returns.
-Result<const DispatcherEntry*> find_dispatcher(
-    std::string_view name, const std::vector<DispatcherEntry>& among = dispatcher_registry());
+Result<const DeciderEntry*> find_decider(
+    std::string_view name, const std::vector<DeciderEntry>& among = decider_registry());
 
 }  // namespace tutti
 

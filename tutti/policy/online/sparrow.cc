@@ -12,7 +12,7 @@ void Sparrow::on_begin(const Cluster& cluster, uint64_t seed) {
   seen_.clear();
 }
 
-void Sparrow::on_epoch(const ClusterState& state) {
+void Sparrow::on_epoch(const WorldState& state) {
   for (const FinishedOp& done : state.finished) seen_.erase({done.job, done.op});
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
@@ -24,7 +24,7 @@ void Sparrow::on_epoch(const ClusterState& state) {
   }
 }
 
-void Sparrow::probe(const ClusterState& state, const JobStatus& job, OpKindId kind, int count) {
+void Sparrow::probe(const WorldState& state, const JobStatus& job, OpKindId kind, int count) {
   std::vector<int32_t> able;
   for (int32_t slot = 0; slot < state.cluster->slot_count(); ++slot) {
     if (state.cluster->runs(kind, state.cluster->device_of_slot(slot))) able.push_back(slot);
@@ -38,7 +38,7 @@ void Sparrow::probe(const ClusterState& state, const JobStatus& job, OpKindId ki
   }
 }
 
-OpId Sparrow::op_for(const ClusterState& state, const Reservation& reservation) const {
+OpId Sparrow::op_for(const WorldState& state, const Reservation& reservation) const {
   if (!state.jobs[reservation.job.index]) return {};
   const JobStatus& job = state.job(reservation.job);
   for (const OpId op : job.ready) {
@@ -47,12 +47,14 @@ OpId Sparrow::op_for(const ClusterState& state, const Reservation& reservation) 
   return {};
 }
 
-std::optional<PlacingDispatcher::Choice> Sparrow::choose(const ClusterState& state) {
+std::optional<PlacingDecider::Choice> Sparrow::choose(const WorldState& state) {
   for (int32_t slot = 0; slot < state.cluster->slot_count(); ++slot) {
     const SlotStatus& status = state.slots[slot];
-    if (status.phase != SlotStatus::Phase::idle) continue;
-    std::deque<Reservation>& queue = queues_[slot];
     const DeviceId device = state.cluster->device_of_slot(slot);
+    const DeviceStatus& its = state.devices[device.index];
+    const bool queues = its.idle_slots == 0 && static_cast<int32_t>(its.queue.size()) < its.depth;
+    if (status.phase != SlotStatus::Phase::idle && !queues) continue;
+    std::deque<Reservation>& queue = queues_[slot];
     while (!queue.empty()) {
       const Reservation first = queue.front();
       queue.pop_front();

@@ -19,23 +19,23 @@
 
 namespace tutti {
 
-class Sparrow final : public PlacingDispatcher {
+class Sparrow final : public PlacingDecider {
  public:
   explicit Sparrow(double probes) : probes_(probes) {}
 
  protected:
   void on_begin(const Cluster& cluster, uint64_t seed) override;
-  void on_epoch(const ClusterState& state) override;
-  std::optional<Choice> choose(const ClusterState& state) override;
+  void on_epoch(const WorldState& state) override;
+  std::optional<Choice> choose(const WorldState& state) override;
 
  private:
   struct Reservation {
     JobId job;
     OpKindId kind;
   };
-  void probe(const ClusterState& state, const JobStatus& job, OpKindId kind, int count);
+  void probe(const WorldState& state, const JobStatus& job, OpKindId kind, int count);
   // A ready op that the reservation can be for; invalid if there is none left.
-  OpId op_for(const ClusterState& state, const Reservation& reservation) const;
+  OpId op_for(const WorldState& state, const Reservation& reservation) const;
 
   double probes_;
   Rng rng_{0};

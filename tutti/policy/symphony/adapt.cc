@@ -25,7 +25,7 @@ bool is_news(const std::vector<CounterReading>& before, const std::vector<Counte
 
 }  // namespace
 
-Action RecordingDispatcher::decide(const ClusterState& state) {
+Action RecordingDecider::decide(const WorldState& state) {
   const bool news = !state.readings.empty() &&
                     (record_.empty() || record_.back().size() != state.readings.size() ||
                      is_news(record_.back(), state.readings));

@@ -9,24 +9,24 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti {
 
 // Readings of all counters at one time, one after another.
 using CounterRecord = std::vector<std::vector<CounterReading>>;
 
-// Decides as another dispatcher does, and records the readings whenever they have changed.
-class RecordingDispatcher final : public Dispatcher {
+// Decides as another decider does, and records the readings whenever they have changed.
+class RecordingDecider final : public Decider {
  public:
-  RecordingDispatcher(std::unique_ptr<Dispatcher> inner, CounterRecord& record)
+  RecordingDecider(std::unique_ptr<Decider> inner, CounterRecord& record)
       : inner_(std::move(inner)), record_(record) {}
 
   void begin(const Cluster& cluster, uint64_t seed) override { inner_->begin(cluster, seed); }
-  Action decide(const ClusterState& state) override;
+  Action decide(const WorldState& state) override;
 
  private:
-  std::unique_ptr<Dispatcher> inner_;
+  std::unique_ptr<Decider> inner_;
   CounterRecord& record_;
 };
 

@@ -38,7 +38,7 @@ const JobRows& FeatureMaker::rows(const JobStatus& job) {
   return rows_.emplace(job.id, rows_of(cluster_, *job.job)).first->second;
 }
 
-void FeatureMaker::make(const ClusterState& state, bool always_work, DecisionFeatures& features) {
+void FeatureMaker::make(const WorldState& state, bool always_work, DecisionFeatures& features) {
   if (state.epoch != epoch_) {
     epoch_ = state.epoch;
     own_before_ = own_now_;  // as it was after the last decision
@@ -73,7 +73,7 @@ void FeatureMaker::make(const ClusterState& state, bool always_work, DecisionFea
 }
 
 // What runs where, and what it draws.
-void FeatureMaker::look_at_devices(const ClusterState& state, DecisionFeatures& features) {
+void FeatureMaker::look_at_devices(const WorldState& state, DecisionFeatures& features) {
   const Machine& machine = cluster_.machine();
   drawn_.assign(static_cast<size_t>(cluster_.resources().size()), 0.0);
   flows_.assign(drawn_.size(), 0);
@@ -120,14 +120,14 @@ void FeatureMaker::look_at_devices(const ClusterState& state, DecisionFeatures& 
   features.unseen.assign(vertices, 0.0F);
 }
 
-int FeatureMaker::free_slot(const ClusterState& state, DeviceId device, OpKindId kind) {
+int FeatureMaker::free_slot(const WorldState& state, DeviceId device, OpKindId kind) {
   int& slot =
       free_slots_[area_of(kind.index, topology_.devices()) + static_cast<size_t>(device.index)];
   if (slot == kNotAsked) slot = state.free_slot(device, kind);
   return slot;
 }
 
-FeatureMaker::Wait FeatureMaker::wait_for(const ClusterState& state, DeviceId device, OpKindId kind,
+FeatureMaker::Wait FeatureMaker::wait_for(const WorldState& state, DeviceId device, OpKindId kind,
                                           int slot) const {
   const int32_t first = cluster_.first_slot(device);
   if (slot >= 0) return {0, first + slot};
@@ -143,13 +143,13 @@ FeatureMaker::Wait FeatureMaker::wait_for(const ClusterState& state, DeviceId de
 }
 
 // What the op that has the slot draws; nothing if there is none.
-std::span<const Draw> FeatureMaker::running_draws(const ClusterState& state, int32_t slot) const {
+std::span<const Draw> FeatureMaker::running_draws(const WorldState& state, int32_t slot) const {
   const SlotStatus& status = state.slots[slot];
   if (status.phase != SlotStatus::Phase::busy) return {};
   return cluster_.draws(state.job(status.job).job->kind(status.op), slot);
 }
 
-void FeatureMaker::add_options(const ClusterState& state, const JobStatus& job, OpId op,
+void FeatureMaker::add_options(const WorldState& state, const JobStatus& job, OpId op,
                                DecisionFeatures& features) {
   const OpKindId kind = job.job->kind(op);
   const auto devices = job.job->devices_for(op);
@@ -214,7 +214,7 @@ void FeatureMaker::add_options(const ClusterState& state, const JobStatus& job, 
 
 // How much quicker an op of that kind would be there than on the best of the other devices: by the
 // first such op that waits.
-double FeatureMaker::gain(const ClusterState& state, DeviceId device, OpKindId kind) const {
+double FeatureMaker::gain(const WorldState& state, DeviceId device, OpKindId kind) const {
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
     for (const OpId op : job.job->graph().ops()) {
@@ -239,7 +239,7 @@ double FeatureMaker::gain(const ClusterState& state, DeviceId device, OpKindId k
   return 0;
 }
 
-void FeatureMaker::add_reconfigurations(const ClusterState& state, DecisionFeatures& features) {
+void FeatureMaker::add_reconfigurations(const WorldState& state, DecisionFeatures& features) {
   if (!cluster_.has_contexts()) return;
   for (const DeviceId device : cluster_.machine().devices()) {
     const Device& item = cluster_.machine().device(device);

@@ -1,6 +1,6 @@
 // DecisionFeatures are all inputs of Symphony's net for one decision, as plain numbers: the state
 // of each part of the machine, the ready ops with the devices they could go to, and the actions to
-// choose from. Training keeps them and needs no ClusterState.
+// choose from. Training keeps them and needs no WorldState.
 //
 // Sizes: V vertices of the topology, and as many jobs, ops, options and actions as there are.
 
@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 #include "tutti/policy/symphony/job_rows.h"
 #include "tutti/policy/symphony/topology.h"
 
@@ -91,8 +91,8 @@ inline constexpr float kOtherFlows = 4;
 
 // The slowdown of an op that draws `share` of a resource, together with `flows` own ops that draw
 // `own` and hidden load that draws `others`; below 1: none. The resource is divided max-min fairly
-// (tutti/runtime/cluster/flows.h): a user that wants less than an even share gets all of it, and an
-// op's level is the largest that is left when some have all that they want.
+// (tutti/runtime/sim/jobs/shares.h): a user that wants less than an even share gets all of it, and
+// an op's level is the largest that is left when some have all that they want.
 inline float slower_by(float share, float own, float flows, float others) {
   const float level = std::max({1 - own - others, (1 - own) / (kOtherFlows + 1),
                                 (1 - others) / (flows + 1), 1 / (flows + kOtherFlows + 1)});
@@ -106,24 +106,24 @@ class FeatureMaker {
 
   // Fills in all but `seen` and `counters`. With `always_work`, doing nothing is an action only if
   // there is no other. Requires can_act(state).
-  void make(const ClusterState& state, bool always_work, DecisionFeatures& features);
+  void make(const WorldState& state, bool always_work, DecisionFeatures& features);
 
   const JobRows& rows(const JobStatus& job);
 
  private:
-  void look_at_devices(const ClusterState& state, DecisionFeatures& features);
-  void add_options(const ClusterState& state, const JobStatus& job, OpId op,
+  void look_at_devices(const WorldState& state, DecisionFeatures& features);
+  void add_options(const WorldState& state, const JobStatus& job, OpId op,
                    DecisionFeatures& features);
-  void add_reconfigurations(const ClusterState& state, DecisionFeatures& features);
-  double gain(const ClusterState& state, DeviceId device, OpKindId kind) const;
-  int free_slot(const ClusterState& state, DeviceId device, OpKindId kind);
+  void add_reconfigurations(const WorldState& state, DecisionFeatures& features);
+  double gain(const WorldState& state, DeviceId device, OpKindId kind) const;
+  int free_slot(const WorldState& state, DeviceId device, OpKindId kind);
   // Until the device could take an op of that kind, and in which slot (numbered through).
   struct Wait {
     double ns = 0;
     int32_t slot = 0;
   };
-  Wait wait_for(const ClusterState& state, DeviceId device, OpKindId kind, int slot) const;
-  std::span<const Draw> running_draws(const ClusterState& state, int32_t slot) const;
+  Wait wait_for(const WorldState& state, DeviceId device, OpKindId kind, int slot) const;
+  std::span<const Draw> running_draws(const WorldState& state, int32_t slot) const;
 
   const Cluster& cluster_;
   const Topology& topology_;

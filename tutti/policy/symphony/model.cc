@@ -78,7 +78,7 @@ SymphonyPolicyState::SymphonyPolicyState(std::shared_ptr<const SymphonyModel> mo
       network_(model_->network()),
       maker_(model_->cluster(), model_->topology()) {}
 
-const ScoredDecision& SymphonyPolicyState::score(const ClusterState& state) {
+const ScoredDecision& SymphonyPolicyState::score(const WorldState& state) {
   if (state.epoch != epoch_) {
     epoch_ = state.epoch;
     std::erase_if(encodings_, [&](const auto& item) { return state.jobs[item.first] == nullptr; });

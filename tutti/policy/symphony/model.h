@@ -78,7 +78,7 @@ class SymphonyPolicyState {
   SymphonyPolicyState(std::shared_ptr<const SymphonyModel> model, SymphonyOptions options);
 
   // Requires can_act(state). What it returns stays until the next call.
-  const ScoredDecision& score(const ClusterState& state);
+  const ScoredDecision& score(const WorldState& state);
   // An action drawn with the probabilities of the scores, and the logarithm of its probability.
   static std::pair<size_t, float> drawn(const std::vector<float>& scores, Rng& rng);
 

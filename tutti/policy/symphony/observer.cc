@@ -58,7 +58,7 @@ Observer::Observer(const Cluster& cluster, const Topology& topology, std::vector
   }
 }
 
-Observation Observer::observation(const ClusterState& state) const {
+Observation Observer::observation(const WorldState& state) const {
   Observation seen{.readings = state.readings};
   seen.readings.resize(counters_.size());  // before the first interval there are none
   if (!shape_.counter_errors) {

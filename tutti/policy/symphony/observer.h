@@ -32,7 +32,7 @@ class Observer {
   const Belief* belief() const { return belief_.get(); }
 
   // The current readings and launches, as a belief takes them.
-  Observation observation(const ClusterState& state) const;
+  Observation observation(const WorldState& state) const;
 
   // Fills in `seen` and `counters`, and adds to `own_before` what only a belief knows.
   // `constants` are the belief's, raw; `truth` is called only if the level is truth.

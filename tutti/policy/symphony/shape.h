@@ -21,7 +21,7 @@ enum class InformationLevel : uint8_t {
   counters,  // their readings, in a list, without the topology: a model-free baseline
   topology,  // "counters-topology": their readings, each at the part of the machine it is about
   belief,    // mean and spread of what is believed about each part
-  truth,     // what a simulator knows and no dispatcher can
+  truth,     // what a simulator knows and no decider can
 };
 const char* to_text(InformationLevel knowledge);
 std::optional<InformationLevel> parse_information_level(std::string_view text);

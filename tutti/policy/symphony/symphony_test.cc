@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/cluster_ledger.h"
 #include "tutti/plan/default_cluster.h"
-#include "tutti/policy/symphony/dispatcher.h"
+#include "tutti/plan/world_ledger.h"
+#include "tutti/policy/symphony/decider.h"
 #include "tutti/policy/symphony/model.h"
 
 namespace tutti {
@@ -15,7 +15,7 @@ namespace {
 // A cluster in which three jobs have come, and nothing runs.
 struct Moment {
   Cluster cluster = default_cluster();
-  ClusterLedger ledger{cluster};
+  WorldLedger ledger{cluster};
 
   Moment() {
     for (Graph& graph : make_jobs(JobSet::train, 3, 1)) {
@@ -25,7 +25,7 @@ struct Moment {
     }
     ledger.begin_epoch();
   }
-  const ClusterState& state() const { return ledger.state(); }
+  const WorldState& state() const { return ledger.state(); }
 
   std::shared_ptr<const SymphonyModel> model(const SymphonyShape& shape) const {
     auto loaded =
@@ -53,9 +53,10 @@ TEST(DecisionFeatures, OffersExactlyWhatIsLegalWhileThingsRunAndEnd) {
     for (const Action& action : legal) EXPECT_TRUE(contains(features.actions, action));
     const Action action = features.actions[rng.below(features.actions.size())];
     if (action.kind == Action::Kind::execute) {
-      const int32_t slot = moment.ledger.launch(action);
-      moment.ledger.start(slot);
-      if (rng.uniform() < 0.5) moment.ledger.finish(slot);
+      JobStatus& job = moment.ledger.job(action.job);
+      moment.ledger.execute(action);
+      moment.ledger.start(job, action.op);
+      if (rng.uniform() < 0.5) moment.ledger.finish(job, action.op);
     } else if (action.kind == Action::Kind::reconfigure) {
       moment.ledger.configured(moment.ledger.configure(action));
     }
@@ -68,7 +69,7 @@ TEST(DecisionFeatures, KeepsRestingForWhenNothingElseIsPossibleIfToldTo) {
   FeatureMaker maker(moment.cluster, topology);
   DecisionFeatures features;
   maker.make(moment.state(), /*always_work=*/false, features);
-  moment.ledger.launch(features.actions[0]);
+  moment.ledger.execute(features.actions[0]);
   maker.make(moment.state(), /*always_work=*/false, features);
   EXPECT_TRUE(contains(features.actions, Action::nothing()));
   maker.make(moment.state(), /*always_work=*/true, features);

@@ -1,4 +1,4 @@
-// Jobs that arrive on real CPUs of this host, decided by dispatchers made for the test.
+// Jobs that arrive on real CPUs of this host, decided by deciders made for the test.
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ namespace tutti {
 namespace {
 
 // Takes the first action there is, and remembers what it saw.
-class FirstAction : public Dispatcher {
+class FirstAction : public Decider {
  public:
   void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override {}
-  Action decide(const ClusterState& state) override {
+  Action decide(const WorldState& state) override {
     for (const JobId id : state.in_system) {
       EXPECT_LE(state.job(id).arrival, state.now);
     }
@@ -53,7 +53,7 @@ class Lazy final : public FirstAction {
 // Wants an op that is not there.
 class Confused final : public FirstAction {
  public:
-  Action decide(const ClusterState& state) override {
+  Action decide(const WorldState& state) override {
     return state.now > std::chrono::milliseconds(2)
                ? Action::execute(state.in_system[0], OpId{0}, DeviceId{7})
                : FirstAction::decide(state);
@@ -79,7 +79,7 @@ struct RealWorld {
   }
 };
 
-void expect_whole(const ClusterRun& run, const std::vector<Arrival>& arrivals) {
+void expect_whole(const JobsRecord& run, const std::vector<Arrival>& arrivals) {
   ASSERT_EQ(run.jobs.size(), arrivals.size());
   for (size_t i = 0; i < arrivals.size(); ++i) {
     const JobRecord& job = run.jobs[i];
@@ -112,13 +112,13 @@ TEST_P(Arriving, EveryJobEndsWithTheNumbersOfTheReferenceAndNoneBeginsBeforeItCo
   const std::vector<Arrival> arrivals = world.every(std::chrono::milliseconds(2), 12);
   ASSERT_TRUE(real->load(arrivals));
   for (int repeat = 0; repeat < 2; ++repeat) {
-    FirstAction dispatcher;
-    const Result<RealClusterRun> run = real->run(dispatcher, 1);
+    FirstAction decider;
+    const Result<RealJobsRun> run = real->run(decider, 1);
     ASSERT_TRUE(run) << run.error().message;
     expect_whole(run->run, arrivals);
     EXPECT_EQ(ended, 12 * (repeat + 1));
-    EXPECT_LE(dispatcher.most_busy, 2);
-    EXPECT_GT(dispatcher.finished, 0);
+    EXPECT_LE(decider.most_busy, 2);
+    EXPECT_GT(decider.finished, 0);
     EXPECT_EQ(static_cast<int64_t>(run->decision_times.size()), run->run.decisions);
     const Result<Verified> verified = real->verify_last();
     ASSERT_TRUE(verified) << verified.error().message;
@@ -134,11 +134,11 @@ TEST(ArrivingJobs, WhoDoesNothingWhereHeMayIsAskedAgain) {
   const auto real = must(RealCluster::open(world.cluster, OpTable::standard(), {}));
   const std::vector<Arrival> arrivals = world.every(Duration(0), 3);
   ASSERT_TRUE(real->load(arrivals));
-  Lazy dispatcher;
-  const Result<RealClusterRun> run = real->run(dispatcher, 1);
+  Lazy decider;
+  const Result<RealJobsRun> run = real->run(decider, 1);
   ASSERT_TRUE(run) << run.error().message;
   expect_whole(run->run, arrivals);
-  EXPECT_LE(dispatcher.most_busy, 1);
+  EXPECT_LE(decider.most_busy, 1);
 }
 
 TEST(ArrivingJobs, AnActionThatIsNotAllowedEndsTheRunWithASentence) {
@@ -147,11 +147,11 @@ TEST(ArrivingJobs, AnActionThatIsNotAllowedEndsTheRunWithASentence) {
   const std::vector<Arrival> arrivals = world.every(std::chrono::milliseconds(2), 12);
   ASSERT_TRUE(real->load(arrivals));
   Confused confused;
-  const Result<RealClusterRun> bad = real->run(confused, 1);
+  const Result<RealJobsRun> bad = real->run(confused, 1);
   ASSERT_FALSE(bad);
   EXPECT_NE(bad.error().message.find("device"), std::string::npos) << bad.error().message;
-  FirstAction dispatcher;  // the next run is as if nothing had been
-  const Result<RealClusterRun> run = real->run(dispatcher, 1);
+  FirstAction decider;  // the next run is as if nothing had been
+  const Result<RealJobsRun> run = real->run(decider, 1);
   ASSERT_TRUE(run) << run.error().message;
   expect_whole(run->run, arrivals);
 }
@@ -163,8 +163,8 @@ TEST(ArrivingJobs, CancellingEndsTheRunEvenWhileItWaitsForAJob) {
   options.progress = [&](int64_t ended, int64_t /*ops*/) { flag = flag || ended > 0; };
   const auto real = must(RealCluster::open(world.cluster, OpTable::standard(), options));
   ASSERT_TRUE(real->load(world.every(std::chrono::hours(1), 2)));
-  FirstAction dispatcher;
-  const Result<RealClusterRun> run = real->run(dispatcher, 1);
+  FirstAction decider;
+  const Result<RealJobsRun> run = real->run(decider, 1);
   ASSERT_FALSE(run);
   EXPECT_TRUE(run.error().message.starts_with("cancelled after ")) << run.error().message;
 }
@@ -182,11 +182,11 @@ TEST(ArrivingJobs, AKernelThatFailsEndsTheRunWithASentence) {
   const auto real = must(RealCluster::open(world.cluster, std::move(table), {}));
   const std::vector<Arrival> arrivals = world.every(std::chrono::milliseconds(1), 6);
   ASSERT_TRUE(real->load(arrivals));
-  FirstAction dispatcher;
-  const Result<RealClusterRun> bad = real->run(dispatcher, 1);
+  FirstAction decider;
+  const Result<RealJobsRun> bad = real->run(decider, 1);
   ASSERT_FALSE(bad);
   EXPECT_NE(bad.error().message.find("the ninth call fails"), std::string::npos);
-  const Result<RealClusterRun> run = real->run(dispatcher, 1);
+  const Result<RealJobsRun> run = real->run(decider, 1);
   ASSERT_TRUE(run) << run.error().message;
   expect_whole(run->run, arrivals);
 }
@@ -205,7 +205,7 @@ TEST(ArrivingJobs, WhatCannotBeRunForRealIsRefused) {
   EXPECT_EQ(real.error().message.substr(0, 38), "device 'fpga' has contexts to configur");
 }
 
-TEST(ArrivingJobs, CountersReachTheDispatcherAndThoseThatNobodyReadsAreUnknown) {
+TEST(ArrivingJobs, CountersReachTheDeciderAndThoseThatNobodyReadsAreUnknown) {
   const RealWorld world(testing::cpus(1, 1));
   const Resource core = core_of(DeviceId{0}, 0);
   const std::vector<Counter> counters = {
@@ -221,12 +221,12 @@ TEST(ArrivingJobs, CountersReachTheDispatcherAndThoseThatNobodyReadsAreUnknown) 
   RealClusterOptions options{.counters = counters, .feed = &feed};
   const auto real = must(RealCluster::open(world.cluster, OpTable::standard(), options));
   ASSERT_TRUE(real->load(world.every(Duration(0), 1)));
-  FirstAction dispatcher;
-  ASSERT_TRUE(real->run(dispatcher, 1));
-  ASSERT_EQ(dispatcher.readings.size(), 2U);
-  EXPECT_EQ(dispatcher.readings[0].count, 0);
-  EXPECT_EQ(dispatcher.readings[1].count, 8);
-  EXPECT_EQ(dispatcher.readings[1].mean, 0.25);
+  FirstAction decider;
+  ASSERT_TRUE(real->run(decider, 1));
+  ASSERT_EQ(decider.readings.size(), 2U);
+  EXPECT_EQ(decider.readings[0].count, 0);
+  EXPECT_EQ(decider.readings[1].count, 8);
+  EXPECT_EQ(decider.readings[1].mean, 0.25);
 }
 
 TEST(HiddenLoad, WorksOnItsCoresAndGoesWhenItIsTold) {

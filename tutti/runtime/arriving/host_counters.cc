@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tutti/runtime/arriving/own_counters.h"
-#include "tutti/runtime/cluster/options.h"
+#include "tutti/runtime/sim/jobs/options.h"
 #include "tutti/telemetry/available.h"
 
 namespace tutti {

@@ -44,13 +44,13 @@ class JobPolicy::PlaceJobOp final : public Place {
 };
 
 JobPolicy::JobPolicy(const Cluster& cluster, const Joined& joined,
-                     const std::vector<Arrival>& arrivals, Dispatcher& dispatcher,
+                     const std::vector<Arrival>& arrivals, Decider& decider,
                      std::vector<Counter> counters, const CounterFeed* feed,
                      std::function<void(const JobRecord& job)> ended)
     : cluster_(cluster),
       joined_(joined),
       arrivals_(arrivals),
-      dispatcher_(dispatcher),
+      decider_(decider),
       feed_(feed),
       ended_(std::move(ended)),
       fed_by_(places_in_feed(counters, feed)),
@@ -90,14 +90,15 @@ void JobPolicy::started(OpId op, Duration now) {
   const Joined::Place& place = place_of(op);
   const JobStatus& job = ledger_.state().job(JobId{place.part});
   own_.started(slot, job.ops[static_cast<size_t>(place.index)].launched, now);
-  ledger_.start(slot);
+  ledger_.start(ledger_.job(JobId{place.part}), OpId{place.index});
 }
 
 void JobPolicy::finished(OpId op, Duration now) {
   close_epoch();
   pass_until(now);
   const int32_t slot = slot_of_[static_cast<size_t>(op.index)];
-  const FinishedOp done = ledger_.finish(slot);
+  const Joined::Place& place = place_of(op);
+  const FinishedOp done = ledger_.finish(ledger_.job(JobId{place.part}), OpId{place.index});
   own_.finished(slot, done);
   if (ledger_.job(done.job).left > 0) return;
   JobRecord& record = run_.jobs[static_cast<size_t>(done.job.index)];
@@ -149,7 +150,7 @@ Duration JobPolicy::next_time() const {
 std::optional<OpId> JobPolicy::select() {
   if (error_ || !can_act(ledger_.state())) return std::nullopt;
   const auto begin = std::chrono::steady_clock::now();
-  const Action action = dispatcher_.decide(ledger_.state());
+  const Action action = decider_.decide(ledger_.state());
   decision_times_.push_back(std::chrono::steady_clock::now() - begin);
   ++run_.decisions;
   decided_ = true;
@@ -162,11 +163,12 @@ std::optional<OpId> JobPolicy::select() {
 }
 
 void JobPolicy::launch(const Action& action) {
-  const ClusterState& state = ledger_.state();
+  const WorldState& state = ledger_.state();
   const int free = state.free_slot(action.device, state.job(action.job).job->kind(action.op));
   own_.launched(state, action, cluster_.first_slot(action.device) + free);
   slot_of_[static_cast<size_t>(joined_.op(action.job.index, action.op).index)] =
-      ledger_.launch(action);
+      cluster_.first_slot(action.device) + free;
+  ledger_.execute(action);
   JobRecord& record = run_.jobs[static_cast<size_t>(action.job.index)];
   record.start = std::min(record.start, state.now);
   chosen_ = action.device;

@@ -1,8 +1,8 @@
-// A dispatcher as the policy of a real run: all jobs that will come are one graph (graph/joined.h),
-// ops of a job may be decided from its arrival on, and a ClusterLedger keeps what the dispatcher
+// A decider as the policy of a real run: all jobs that will come are one graph (graph/joined.h),
+// ops of a job may be decided from its arrival on, and a WorldLedger keeps what the decider
 // sees from what happens. An epoch is one time at which the run asks.
 //
-// The ledger's slots are those that the dispatcher gave; which thread of a device of several slots
+// The ledger's slots are those that the decider gave; which thread of a device of several slots
 // takes an op is the engine's business, so there two ops may have changed places.
 //
 // For one run. Threads: as OnlineWatch says.
@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "tutti/graph/joined.h"
-#include "tutti/plan/cluster_ledger.h"
 #include "tutti/plan/policy.h"
+#include "tutti/plan/world_ledger.h"
 #include "tutti/runtime/arriving/own_counters.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/local/online_watch.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/telemetry/counter_feed.h"
 
 namespace tutti {
@@ -31,7 +31,7 @@ class JobPolicy final : public OnlineWatch {
   // arrivals by rising time, part i of `joined` to be the graph of arrival i, and a machine without
   // contexts to configure.
   JobPolicy(const Cluster& cluster, const Joined& joined, const std::vector<Arrival>& arrivals,
-            Dispatcher& dispatcher, std::vector<Counter> counters, const CounterFeed* feed,
+            Decider& decider, std::vector<Counter> counters, const CounterFeed* feed,
             std::function<void(const JobRecord& job)> ended = {});
 
   // For LocalRuntime::run_online, together with this object.
@@ -45,7 +45,7 @@ class JobPolicy final : public OnlineWatch {
   Duration next_time() const override;
 
   // What has happened so far. Jobs that have not ended have a finish of 0.
-  const ClusterRun& run() const { return run_; }
+  const JobsRecord& run() const { return run_; }
   // How long each decision took.
   const std::vector<Duration>& decision_times() const { return decision_times_; }
 
@@ -67,13 +67,13 @@ class JobPolicy final : public OnlineWatch {
   const Cluster& cluster_;
   const Joined& joined_;
   const std::vector<Arrival>& arrivals_;
-  Dispatcher& dispatcher_;
+  Decider& decider_;
   const CounterFeed* feed_;
   std::function<void(const JobRecord& job)> ended_;
   std::vector<int> fed_by_;  // by counter: its place in the feed; -1: no source counts it
   OwnCounters own_;
-  ClusterLedger ledger_;
-  ClusterRun run_;
+  WorldLedger ledger_;
+  JobsRecord run_;
   std::vector<Duration> decision_times_;
   std::vector<int32_t> slot_of_;  // by op of the whole, once it is launched
   std::vector<CounterReading> fed_;

@@ -53,7 +53,7 @@ void OwnCounters::Told::add(double share) {
   }
 }
 
-void OwnCounters::launched(const ClusterState& state, const Action& action, int32_t slot) {
+void OwnCounters::launched(const WorldState& state, const Action& action, int32_t slot) {
   Fetch& fetch = fetches_[static_cast<size_t>(slot)];
   fetch = {};
   if (waiting_.empty()) return;

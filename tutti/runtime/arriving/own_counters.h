@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti {
 
@@ -27,7 +27,7 @@ class OwnCounters {
   OwnCounters(const Cluster& cluster, const std::vector<Counter>& counters);
 
   // An op was launched in that slot, in the state before that: what it has to fetch.
-  void launched(const ClusterState& state, const Action& action, int32_t slot);
+  void launched(const WorldState& state, const Action& action, int32_t slot);
   // It has its operands; it has ended.
   void started(int32_t slot, Duration launched, Duration now);
   void finished(int32_t slot, const FinishedOp& op);

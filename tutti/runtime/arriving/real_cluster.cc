@@ -35,7 +35,7 @@ Result<void> check_arriving(const Problem& problem) {
   }
   if (problem.colocation_group_count() > 0) {
     return invalid_input(
-        fmt::format("job '{}' has ops that must share a device, which dispatchers do not know of; "
+        fmt::format("job '{}' has ops that must share a device, which deciders do not know of; "
                     "leave 'colocate' out",
                     graph.name()));
   }
@@ -118,11 +118,11 @@ void RealCluster::fill(ValueId value, const Block& block) {
   }
 }
 
-Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
+Result<RealJobsRun> RealCluster::run(Decider& decider, uint64_t seed) {
   TUTTI_CHECK(loaded_ != nullptr);
-  JobPolicy jobs(cluster_, loaded_->joined, loaded_->arrivals, dispatcher, options_.counters,
+  JobPolicy jobs(cluster_, loaded_->joined, loaded_->arrivals, decider, options_.counters,
                  options_.feed, options_.ended);
-  dispatcher.begin(cluster_, seed);
+  decider.begin(cluster_, seed);
   Policy policy = jobs.policy();
   Result<Trace> trace = [&] {
     const HiddenLoad hidden_load(options_.unknown_load, seed);
@@ -131,7 +131,7 @@ Result<RealClusterRun> RealCluster::run(Dispatcher& dispatcher, uint64_t seed) {
   if (!trace) return trace.error();
   const auto faults = check_trace(loaded_->problem, *trace, rules_for(*trace, nullptr));
   if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
-  RealClusterRun made{.run = jobs.run(), .decision_times = jobs.decision_times()};
+  RealJobsRun made{.run = jobs.run(), .decision_times = jobs.decision_times()};
   for (JobRecord& record : made.run.jobs) {
     record.trace.runtime = trace->runtime;
     record.trace.measurement = trace->measurement;

@@ -1,12 +1,12 @@
-// Jobs that arrive on real devices: what runtime/cluster simulates, done by the local engine on
-// this host's cores and GPUs, with a dispatcher that sees real counters. Arrivals are those of a
+// Jobs that arrive on real devices: what runtime/sim/jobs simulates, done by the local engine on
+// this host's cores and GPUs, with a decider that sees real counters. Arrivals are those of a
 // wall clock.
 //
 //   auto real = RealCluster::open(cluster, OpTable::standard(), options);
 //   (*real)->load(arrivals);
-//   const Result<RealClusterRun> run = (*real)->run(dispatcher, seed);
+//   const Result<RealJobsRun> run = (*real)->run(decider, seed);
 //
-// Runs of the same arrivals can be repeated with other dispatchers; inputs stay where they are.
+// Runs of the same arrivals can be repeated with other deciders; inputs stay where they are.
 
 #ifndef TUTTI_RUNTIME_ARRIVING_REAL_CLUSTER_H_
 #define TUTTI_RUNTIME_ARRIVING_REAL_CLUSTER_H_
@@ -19,15 +19,15 @@
 #include <vector>
 
 #include "tutti/runtime/arriving/hidden_load.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
 #include "tutti/runtime/local/local.h"
 #include "tutti/runtime/local/verify.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/telemetry/counter_feed.h"
 
 namespace tutti {
 
 struct RealClusterOptions {
-  // What dispatchers are told, as usual_counters lists it for a machine; of those that neither the
+  // What deciders are told, as usual_counters lists it for a machine; of those that neither the
   // feed nor the run itself can tell, readings have a count of 0.
   std::vector<Counter> counters{};
   const CounterFeed* feed = nullptr;
@@ -47,8 +47,8 @@ struct RealClusterOptions {
 // (invalid_input): it has no ops, ops that must share a device, or numbers that no kernel knows.
 Result<void> check_arriving(const Problem& problem);
 
-struct RealClusterRun {
-  ClusterRun run;
+struct RealJobsRun {
+  JobsRecord run;
   std::vector<Duration> decision_times;  // what each decision took
 };
 
@@ -71,10 +71,10 @@ class RealCluster {
   // check_arriving does, or if all together are too large for one graph.
   Result<void> load(std::vector<Arrival> arrivals);
 
-  // The seed is the dispatcher's and the unknown load's. Fails with a sentence if the dispatcher
+  // The seed is the decider's and the unknown load's. Fails with a sentence if the decider
   // answers what check_action does not allow, as LocalRuntime::run_online does, and if what
   // happened does not pass the check of traces. Requires that jobs were loaded.
-  Result<RealClusterRun> run(Dispatcher& dispatcher, uint64_t seed);
+  Result<RealJobsRun> run(Decider& decider, uint64_t seed);
 
   // Whether every job of the last run came to what the float64 reference comes to; the worst of
   // all. Slow: each distinct job is evaluated once.

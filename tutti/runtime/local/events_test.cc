@@ -152,7 +152,7 @@ class LazyHardware : public CpuHardware {
 };
 
 // How long an op may wait beside an idle slot: of a slot that is lazy by intent, and of the random
-// graphs. These are judged by the dispatcher's steps, which need no clock; by the clock only what
+// graphs. These are judged by the decider's steps, which need no clock; by the clock only what
 // no busy host explains, whose threads may not run for many milliseconds again and again.
 constexpr Duration kPatience = std::chrono::milliseconds(5);
 constexpr Duration kBusyHost = std::chrono::seconds(1);

@@ -1,7 +1,7 @@
 // For tests: judges the local engine by the events of a run alone. No slot is idle while an op is
 // ready, and the first by priority goes first.
 //
-// Most rules are of the order of the dispatcher's own steps, whose ticks are taken where they
+// Most rules are of the order of the decider's own steps, whose ticks are taken where they
 // happen, so that they hold on a host that delays threads for long. One is of the clock: how long
 // an op may wait while a slot does nothing at all.
 
@@ -183,7 +183,7 @@ inline void check_times(const Problem& problem, std::span<const OpEvents> events
   }
 }
 
-// Every rule that the steps of the dispatcher break, one sentence each, whatever the clock says.
+// Every rule that the steps of the decider break, one sentence each, whatever the clock says.
 // No slot goes to sleep by a look during all of which an op was in a queue of its device. None
 // takes an op by a look during all of which one was there that goes before it. None takes an op
 // without a look, but within ten microseconds of its last one and where the device has other slots.

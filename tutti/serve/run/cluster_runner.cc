@@ -6,7 +6,7 @@
 
 #include "tutti/belief/belief.h"
 #include "tutti/policy/symphony/model.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 
 namespace tutti {
 namespace {
@@ -30,11 +30,11 @@ class World {
         constants_(first_constants(belief_.network())) {}
 
   // Before any run.
-  Result<void> decide_by(const MakeDispatcher& make) {
-    Result<std::unique_ptr<Dispatcher>> made = make(cluster_, counters_);
+  Result<void> decide_by(const MakeDecider& make) {
+    Result<std::unique_ptr<Decider>> made = make(cluster_, counters_);
     if (!made) return made.error();
     MutexLock lock(mutex_);
-    dispatcher_ = std::move(*made);
+    decider_ = std::move(*made);
     begin_anew();
     return {};
   }
@@ -69,7 +69,7 @@ class World {
  private:
   void begin_anew() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
     sim_.reset({}, seed_);
-    dispatcher_->begin(cluster_, seed_);
+    decider_->begin(cluster_, seed_);
     names_.clear();
   }
 
@@ -79,7 +79,7 @@ class World {
       TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_)) {
     for (int turn = 1; !sim_.ended(id); ++turn) {
       if (stop.now()) return failed("cancelled");
-      const Action action = dispatcher_->decide(sim_.state());
+      const Action action = decider_->decide(sim_.state());
       if (action.kind == Action::Kind::execute) {
         note_action(sim_.state(), action, names_[static_cast<size_t>(action.job.index)], log);
       }
@@ -99,7 +99,7 @@ class World {
     const auto now = std::chrono::steady_clock::now();
     if (now - believed_ < kBetweenBeliefs) return;
     believed_ = now;
-    const ClusterState& state = sim_.state();
+    const WorldState& state = sim_.state();
     utilisation_ =
         believed(belief_, counters_, belief_.infer(constants_, {state.readings, state.launched}));
   }
@@ -107,10 +107,10 @@ class World {
   mutable Mutex mutex_;
   std::condition_variable_any ended_;
   Cluster cluster_;
-  std::unique_ptr<Dispatcher> dispatcher_ GUARDED_BY(mutex_);
+  std::unique_ptr<Decider> decider_ GUARDED_BY(mutex_);
   uint64_t seed_;
   std::vector<Counter> counters_;
-  ClusterSim sim_ GUARDED_BY(mutex_);
+  JobSimulator sim_ GUARDED_BY(mutex_);
   Belief belief_;
   std::vector<double> constants_;
   int running_ GUARDED_BY(mutex_) = 0;
@@ -154,7 +154,7 @@ class ClusterMeter : public Meter {
 }  // namespace
 
 Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
-                                    const MakeDispatcher& make) {
+                                    const MakeDecider& make) {
   Result<Cluster> cluster = Cluster::make(machine, options.costs);
   if (!cluster) return cluster.error();
   auto world = std::make_shared<World>(std::move(*cluster), options.seed);

@@ -1,5 +1,5 @@
-// A Runner on a simulated cluster: the ops of all jobs that run share one machine, and a dispatcher
-// (tutti/plan/dispatch.h) decides about them all. Its Meter believes what the simulated counters
+// A Runner on a simulated cluster: the ops of all jobs that run share one machine, and a decider
+// (tutti/plan/decider.h) decides about them all. Its Meter believes what the simulated counters
 // say.
 //
 // Simulated time stands still while no job runs, and starts from 0 then. A job's makespan is the
@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 #include "tutti/serve/run/meter.h"
 #include "tutti/serve/run/runner.h"
 
@@ -23,14 +23,14 @@ struct ServedCluster {
   std::unique_ptr<Meter> meter;
 };
 
-// Makes a dispatcher for a cluster that outlives it and has those counters.
-using MakeDispatcher = std::function<Result<std::unique_ptr<Dispatcher>>(
+// Makes a decider for a cluster that outlives it and has those counters.
+using MakeDecider = std::function<Result<std::unique_ptr<Decider>>(
     const Cluster& cluster, const std::vector<Counter>& counters)>;
 
-// `options.policy` is what the dispatcher is called, `make` makes it; `places` jobs share the
+// `options.policy` is what the decider is called, `make` makes it; `places` jobs share the
 // machine. Fails as `make` or Cluster::make does.
 Result<ServedCluster> serve_cluster(const Machine& machine, RunnerOptions options, int places,
-                                    const MakeDispatcher& make);
+                                    const MakeDecider& make);
 
 }  // namespace tutti
 

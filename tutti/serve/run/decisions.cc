@@ -51,11 +51,11 @@ std::string reason_for(const State& state, OpId op, DeviceId chosen, const std::
 }
 
 // When the op would be finished if nothing else were on the way.
-Duration expected_time(const ClusterState& state, const JobStatus& job, OpId op, DeviceId device) {
+Duration expected_time(const WorldState& state, const JobStatus& job, OpId op, DeviceId device) {
   return state.fetch_time(job, op, device) + job.job->costs().run_time(op, device);
 }
 
-std::string reason_for(const ClusterState& state, const Action& action) {
+std::string reason_for(const WorldState& state, const Action& action) {
   const JobStatus& job = state.job(action.job);
   size_t ready = 0;
   for (const JobId id : state.in_system) ready += state.job(id).ready.size();
@@ -131,7 +131,7 @@ Policy recorded(Policy policy, std::string policy_name, std::string job, Decisio
   return policy;
 }
 
-void note_action(const ClusterState& state, const Action& action, const std::string& job,
+void note_action(const WorldState& state, const Action& action, const std::string& job,
                  DecisionLog& log) {
   if (action.kind != Action::Kind::execute) return;
   const int64_t now_ms = wall_clock_ms();

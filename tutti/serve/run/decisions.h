@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tutti/base/mutex.h"
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 #include "tutti/plan/policy.h"
 
 namespace tutti {
@@ -50,9 +50,9 @@ class DecisionLog {
 // The same policy, whose placements go to the log. Keeps a reference to the log.
 Policy recorded(Policy policy, std::string policy_name, std::string job, DecisionLog& log);
 
-// An action of a dispatcher in that state, which is the one before it is done: an op that it
+// An action of a decider in that state, which is the one before it is done: an op that it
 // executes goes to the log, as one of the job of that name.
-void note_action(const ClusterState& state, const Action& action, const std::string& job,
+void note_action(const WorldState& state, const Action& action, const std::string& job,
                  DecisionLog& log);
 
 // Milliseconds since 1970; at least 1, whatever the clock says: 0 is "not yet".

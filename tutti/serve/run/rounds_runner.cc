@@ -51,10 +51,10 @@ class Rounds : public Runner {
   }
 
   // Once, before anything else.
-  Result<void> open(const MakeDispatcher& make) {
-    Result<std::unique_ptr<Dispatcher>> made = make(cluster_, rounds_.counters);
+  Result<void> open(const MakeDecider& make) {
+    Result<std::unique_ptr<Decider>> made = make(cluster_, rounds_.counters);
     if (!made) return made.error();
-    dispatcher_ = std::make_unique<Noting>(*this, std::move(*made));
+    decider_ = std::make_unique<Noting>(*this, std::move(*made));
     RealClusterOptions real{.counters = rounds_.counters,
                             .feed = rounds_.feed.get(),
                             .input_seed = options_.seed,
@@ -75,7 +75,7 @@ class Rounds : public Runner {
   Result<void> check(const Graph& graph) const override {
     if (graph.command_count() > 0) {
       return invalid_input(
-          "the graph starts programs, which dispatchers do not decide about; a server whose "
+          "the graph starts programs, which deciders do not decide about; a server whose "
           "--policy decides about one job at a time, such as critical_path, runs them");
     }
     if (graph.size() > rounds_.most_ops) {
@@ -111,12 +111,12 @@ class Rounds : public Runner {
 
  private:
   // Logs the decisions of jobs whose submitters wait.
-  class Noting final : public Dispatcher {
+  class Noting final : public Decider {
    public:
-    Noting(Rounds& rounds, std::unique_ptr<Dispatcher> inner)
+    Noting(Rounds& rounds, std::unique_ptr<Decider> inner)
         : rounds_(rounds), inner_(std::move(inner)) {}
     void begin(const Cluster& cluster, uint64_t seed) override { inner_->begin(cluster, seed); }
-    Action decide(const ClusterState& state) override {
+    Action decide(const WorldState& state) override {
       const Action action = inner_->decide(state);
       if (action.kind == Action::Kind::execute) rounds_.note(state, action);
       return action;
@@ -124,7 +124,7 @@ class Rounds : public Runner {
 
    private:
     Rounds& rounds_;
-    std::unique_ptr<Dispatcher> inner_;
+    std::unique_ptr<Decider> inner_;
   };
 
   void work() {
@@ -203,7 +203,7 @@ class Rounds : public Runner {
       std::vector<Arrival> arrivals;
       for (const auto& member : members) arrivals.push_back({Duration(0), member->job});
       if (Result<void> loaded = real_->load(std::move(arrivals)); !loaded) return loaded;
-      const Result<RealClusterRun> run = real_->run(*dispatcher_, options_.seed);
+      const Result<RealJobsRun> run = real_->run(*decider_, options_.seed);
       if (!run) return run.error();
       return {};
     } catch (const std::exception& error) {
@@ -211,7 +211,7 @@ class Rounds : public Runner {
     }
   }
 
-  void note(const ClusterState& state, const Action& action) {
+  void note(const WorldState& state, const Action& action) {
     MutexLock lock(mutex_);
     const RoundJob& member = *round_[static_cast<size_t>(action.job.index)];
     if (member.log != nullptr) note_action(state, action, member.name, *member.log);
@@ -249,7 +249,7 @@ class Rounds : public Runner {
   Cluster cluster_;
   RunnerOptions options_;
   RoundsOptions rounds_;
-  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<Decider> decider_;
   std::atomic<bool> stop_{false};  // the round under way
   std::unique_ptr<RealCluster> real_;
 
@@ -266,8 +266,7 @@ class Rounds : public Runner {
 }  // namespace
 
 Result<std::unique_ptr<Runner>> make_rounds_runner(const Machine& machine, RunnerOptions options,
-                                                   RoundsOptions rounds,
-                                                   const MakeDispatcher& make) {
+                                                   RoundsOptions rounds, const MakeDecider& make) {
   Result<Cluster> cluster = Cluster::make(machine, options.costs);
   if (!cluster) return cluster.error();
   auto runner =

@@ -1,4 +1,4 @@
-// A Runner of real jobs that share this host: a dispatcher (tutti/plan/dispatch.h) decides about
+// A Runner of real jobs that share this host: a decider (tutti/plan/decider.h) decides about
 // the ops of all jobs of a round. Jobs that wait form the next round. A job's end is reported as
 // soon as it has ended, while others of its round go on.
 //
@@ -20,17 +20,17 @@ namespace tutti {
 
 struct RoundsOptions {
   int places = 1;  // jobs of a round at most
-  // Of a job. Dispatchers look at many ops for each decision, and cannot be stopped meanwhile.
+  // Of a job. Deciders look at many ops for each decision, and cannot be stopped meanwhile.
   int32_t most_ops = 10'000;
   // How long jobs wait for those that will follow the ones of the last round.
   std::chrono::milliseconds gather{5};
-  // Counters that the dispatcher sees, and their source; see RealClusterOptions.
+  // Counters that the decider sees, and their source; see RealClusterOptions.
   std::vector<Counter> counters{};
   std::unique_ptr<CounterFeed> feed{};
   OpTable ops = OpTable::standard();
 };
 
-// `options.policy` is what the dispatcher is called, `make` makes it. Fails as `make`,
+// `options.policy` is what the decider is called, `make` makes it. Fails as `make`,
 // Cluster::make and RealCluster::open do.
 //
 // Refuses jobs with ops that must share a device, with too many ops, and commands. A job that is
@@ -38,8 +38,7 @@ struct RoundsOptions {
 // If a round fails, those of its jobs that have not ended are run again one by one, so that only
 // the one at fault fails.
 Result<std::unique_ptr<Runner>> make_rounds_runner(const Machine& machine, RunnerOptions options,
-                                                   RoundsOptions rounds,
-                                                   const MakeDispatcher& make);
+                                                   RoundsOptions rounds, const MakeDecider& make);
 
 }  // namespace tutti
 

@@ -1,4 +1,4 @@
-// Real jobs that share this host's cores, decided by dispatchers.
+// Real jobs that share this host's cores, decided by deciders.
 
 #include "tutti/serve/run/rounds_runner.h"
 
@@ -47,7 +47,7 @@ Graph chain(const std::vector<std::string>& kinds, int bytes = 8) {
 }
 
 // Takes the first action there is, and counts.
-class Counting final : public Dispatcher {
+class Counting final : public Decider {
  public:
   struct Counts {
     std::atomic<int> rounds{0};
@@ -56,7 +56,7 @@ class Counting final : public Dispatcher {
   };
   explicit Counting(Counts& counts) : counts_(counts) {}
   void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override { ++counts_.rounds; }
-  Action decide(const ClusterState& state) override {
+  Action decide(const WorldState& state) override {
     counts_.most_jobs = std::max(counts_.most_jobs.load(), state.in_system.size());
     if (!state.readings.empty()) counts_.reading = state.readings[0].mean;
     std::vector<Action> actions;
@@ -76,8 +76,8 @@ struct SharedHost {
             machine, {.policy = "counting"},
             {.places = places, .gather = kLong, .ops = std::move(ops)},
             [this](const Cluster&,
-                   const std::vector<Counter>&) -> Result<std::unique_ptr<Dispatcher>> {
-              return std::unique_ptr<Dispatcher>(std::make_unique<Counting>(counts));
+                   const std::vector<Counter>&) -> Result<std::unique_ptr<Decider>> {
+              return std::unique_ptr<Decider>(std::make_unique<Counting>(counts));
             }))) {}
 
   Result<RunReport> run(const Graph& graph, const std::string& name, Stop stop = {}) {
@@ -256,7 +256,7 @@ TEST(RoundsRunner, JobsThatDoNotFitIntoMemoryTogetherRunOneByOne) {
   EXPECT_GE(host.counts.rounds, 2) << "they fit";
 }
 
-TEST(RoundsRunner, RefusesWhatDispatchersDoNotDecideAbout) {
+TEST(RoundsRunner, RefusesWhatDecidersDoNotDecideAbout) {
   SharedHost host(testing::cpus(1, 1), 1, code({{"k", [] { return Result<void>(); }}}));
   const Graph together = graph_from(
       R"("ops":[{"name":"a","kind":"k","run_time_ns":1,"attributes":{"colocate":"g"}},
@@ -285,7 +285,7 @@ TEST(RoundsRunner, RefusesWhatDispatchersDoNotDecideAbout) {
   EXPECT_EQ(run.error().message, commanded.error().message);
 }
 
-TEST(RoundsRunner, TheDispatcherIsToldWhatIsCounted) {
+TEST(RoundsRunner, TheDeciderIsToldWhatIsCounted) {
   const std::vector<Counter> counters = {
       {"core", "share", core_of(DeviceId{0}, 0), Quantity::busy}};
   auto source = std::make_unique<SimulatedSource>(counters);
@@ -299,9 +299,9 @@ TEST(RoundsRunner, TheDispatcherIsToldWhatIsCounted) {
   Counting::Counts counts;
   auto runner = must(make_rounds_runner(
       machine, {}, {.counters = counters, .feed = std::move(feed)},
-      [&](const Cluster&, const std::vector<Counter>& told) -> Result<std::unique_ptr<Dispatcher>> {
+      [&](const Cluster&, const std::vector<Counter>& told) -> Result<std::unique_ptr<Decider>> {
         EXPECT_EQ(told.size(), 1U);
-        return std::unique_ptr<Dispatcher>(std::make_unique<Counting>(counts));
+        return std::unique_ptr<Decider>(std::make_unique<Counting>(counts));
       }));
   DecisionLog log;
   const Graph graph = *make_cholesky({.tiles = 2, .tile_size = 16, .devices = 1});
@@ -309,12 +309,12 @@ TEST(RoundsRunner, TheDispatcherIsToldWhatIsCounted) {
   EXPECT_EQ(counts.reading, 0.25);
 }
 
-TEST(RoundsRunner, EveryDispatcherRunsRealOps) {
+TEST(RoundsRunner, EveryDeciderRunsRealOps) {
   const Machine machine = testing::cpus(2, 1);
   const Graph graph = *make_cholesky({.tiles = 3, .tile_size = 16, .devices = 2});
-  for (const DispatcherEntry& entry : dispatcher_registry()) {
+  for (const DeciderEntry& entry : decider_registry()) {
     auto runner = must(make_rounds_runner(machine, {.policy = entry.name}, {.places = 3},
-                                          registered_dispatcher(entry.name)));
+                                          registered_decider(entry.name)));
     EXPECT_EQ(runner->policy(), entry.name);
     DecisionLog log;
     std::vector<std::thread> threads;
@@ -333,8 +333,7 @@ TEST(RoundsRunner, EveryDispatcherRunsRealOps) {
     EXPECT_EQ(noted[0].job, "j");
     EXPECT_NE(noted[0].reason.find(" ready ops of "), std::string::npos) << noted[0].reason;
   }
-  EXPECT_FALSE(
-      make_rounds_runner(machine, {.policy = "nobody"}, {}, registered_dispatcher("nobody")));
+  EXPECT_FALSE(make_rounds_runner(machine, {.policy = "nobody"}, {}, registered_decider("nobody")));
 }
 
 TEST(RoundsRunner, ServesJobsOfADaemonEachOnce) {
@@ -349,7 +348,7 @@ TEST(RoundsRunner, ServesJobsOfADaemonEachOnce) {
   };
   {
     auto runner = must(make_rounds_runner(machine, {.policy = "graphene"}, {.places = 3},
-                                          registered_dispatcher("graphene")));
+                                          registered_decider("graphene")));
     const auto daemon =
         must(Daemon::open(std::move(options), std::move(runner), make_run_meter(machine)));
     const auto content = std::make_shared<const std::string>(R"({"make": "any"})");

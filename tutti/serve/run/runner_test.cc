@@ -195,7 +195,7 @@ TEST(Runner, RefusesWhatItHasNoCodeFor) {
 
 TEST(ClusterRunner, LetsJobsShareTheMachine) {
   const Machine machine = *make_preset("uniform-2");
-  auto served = serve_cluster(machine, {.policy = "fifo"}, 4, registered_dispatcher("fifo"));
+  auto served = serve_cluster(machine, {.policy = "fifo"}, 4, registered_decider("fifo"));
   ASSERT_TRUE(served) << served.error().message;
   const Graph graph = *make_layered({.ops = 400, .bytes = 1000});
   ASSERT_TRUE(served->runner->check(graph));
@@ -226,14 +226,14 @@ TEST(ClusterRunner, LetsJobsShareTheMachine) {
 TEST(ClusterRunner, StopsWaitingForAJobThatIsCancelled) {
   const Machine machine = *make_preset("uniform-2");
   auto served =
-      serve_cluster(machine, {.policy = "least_loaded"}, 1, registered_dispatcher("least_loaded"));
+      serve_cluster(machine, {.policy = "least_loaded"}, 1, registered_decider("least_loaded"));
   ASSERT_TRUE(served);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
   const std::atomic<bool> stopped{true};
   EXPECT_FALSE(served->runner->run(graph, {.job = "a", .stop = Stop(&stopped)}, log));
   EXPECT_TRUE(served->runner->run(graph, {.job = "b"}, log));
-  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1, registered_dispatcher("nobody")));
+  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1, registered_decider("nobody")));
 }
 
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {

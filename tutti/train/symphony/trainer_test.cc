@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tutti/runtime/cluster/testing.h"
+#include "tutti/runtime/sim/jobs/testing.h"
 #include "tutti/train/symphony/configuration.h"
 
 namespace tutti {

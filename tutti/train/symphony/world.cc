@@ -12,7 +12,7 @@ namespace {
 // What jobs have gathered so far: the sum of their slow-downs.
 class Gathered {
  public:
-  explicit Gathered(const ClusterSim& sim) : sim_(sim), counted_(sim.jobs().size(), false) {}
+  explicit Gathered(const JobSimulator& sim) : sim_(sim), counted_(sim.jobs().size(), false) {}
 
   double now() {
     double sum = 0;
@@ -40,12 +40,12 @@ class Gathered {
     ended_ += record.slowdown();
   }
 
-  const ClusterSim& sim_;
+  const JobSimulator& sim_;
   std::vector<bool> counted_;
   double ended_ = 0;
 };
 
-double mean_slowdown(const ClusterSim& sim) {
+double mean_slowdown(const JobSimulator& sim) {
   double sum = 0;
   int count = 0;
   for (const JobRecord& record : sim.jobs()) {
@@ -56,7 +56,7 @@ double mean_slowdown(const ClusterSim& sim) {
   return sum / std::max(1, count);
 }
 
-SymphonyOptions policy_options(const ClusterSim& sim, uint64_t seed) {
+SymphonyOptions policy_options(const JobSimulator& sim, uint64_t seed) {
   return {.seed = seed,
           .truth = [&sim](const Resource& resource) { return sim.utilisation(resource); }};
 }
@@ -70,7 +70,7 @@ OwnedSymphonyWorld default_symphony_world(const SymphonyWorldSpec& spec) {
                                   make_jobs(JobSet::validation, spec.check_jobs, 1),
                                   std::move(counters), spec);
   TUTTI_CHECK(made.has_value());  // the jobs are made for this cluster
-  made->world.options.truth = default_cluster_options(0).truth;
+  made->world.options.truth = default_job_sim_options(0).truth;
   return std::move(*made);
 }
 
@@ -89,7 +89,7 @@ Result<OwnedSymphonyWorld> make_symphony_world(Cluster cluster, std::vector<Grap
   world.check_jobs = std::move(*to_check);
   world.options.counters = std::move(counters);
   world.options.readings = spec.readings;
-  world.unknown_load = default_cluster_options(spec.unknown_load).unknown_load;
+  world.unknown_load = default_job_sim_options(spec.unknown_load).unknown_load;
   world.loads = spec.loads;
   world.jobs_per_episode = spec.jobs_per_episode;
   world.most_jobs_per_s = most_jobs_per_s(*made.cluster, world.jobs);
@@ -111,7 +111,7 @@ JobScenario draw_scenario(const SymphonyWorld& world, const JobList& jobs, doubl
 
 Played play(const std::shared_ptr<const SymphonyModel>& model, const JobScenario& scenario,
             const PlaySettings& settings, uint64_t seed, const Stop& stop) {
-  ClusterSim sim(model->cluster(), scenario.options);
+  JobSimulator sim(model->cluster(), scenario.options);
   sim.reset(scenario.arrivals, scenario.seed);
   SymphonyPolicyState policy(model, policy_options(sim, seed));
   Rng rng = Rng(seed).split(7);
@@ -148,7 +148,7 @@ Played play(const std::shared_ptr<const SymphonyModel>& model, const JobScenario
 
 double judged_slowdown(const std::shared_ptr<const SymphonyModel>& model,
                        const JobScenario& scenario, const Stop& stop) {
-  ClusterSim sim(model->cluster(), scenario.options);
+  JobSimulator sim(model->cluster(), scenario.options);
   sim.reset(scenario.arrivals, scenario.seed);
   SymphonyPolicyState policy(model, policy_options(sim, scenario.seed));
   while (!sim.done()) {

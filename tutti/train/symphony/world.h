@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tutti/policy/symphony/model.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/train/symphony/learner.h"
 
 namespace tutti {
@@ -19,7 +19,7 @@ struct SymphonyWorld {
   const Cluster* cluster = nullptr;
   JobList jobs{};               // to learn from
   JobList check_jobs{};         // to choose the best model by
-  ClusterOptions options{};     // with the counters, without unknown load
+  JobSimOptions options{};      // with the counters, without unknown load
   UnknownLoad unknown_load{};   // where there is any
   std::vector<double> loads{};  // each as often as the others
   int jobs_per_episode = 20;
@@ -29,7 +29,7 @@ struct SymphonyWorld {
 struct JobScenario {
   double load = 0;
   bool unknown_load = false;
-  ClusterOptions options{};
+  JobSimOptions options{};
   std::vector<Arrival> arrivals{};
   uint64_t seed = 0;
 };

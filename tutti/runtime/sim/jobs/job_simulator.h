@@ -1,9 +1,9 @@
-// A simulated cluster: jobs arrive, a dispatcher (or the caller of step) decides, ops fetch what
+// A simulated cluster: jobs arrive, a decider (or the caller of step) decides, ops fetch what
 // their device's memory lacks and run, and everything that shares a resource slows down as
-// tutti/runtime/cluster/flows.h says. Usable as a whole (run) or step by step, as an environment to
-// train in:
+// tutti/runtime/sim/jobs/shares.h says. Usable as a whole (run) or step by step, as an environment
+// to train in:
 //
-//   ClusterSim sim(cluster, options);
+//   JobSimulator sim(cluster, options);
 //   sim.reset(arrivals, seed);
 //   while (!sim.done()) {
 //     const Result<double> reward = sim.step(choose(sim.state()));
@@ -14,47 +14,30 @@
 // memory never runs short, and an op's operands begin to travel when it is launched.
 //
 // Same arrivals, options and seed: same run, whatever else runs. Noise, arrivals and unknown load
-// do not depend on what is decided, so that two dispatchers can be compared on the same draws.
+// do not depend on what is decided, so that two deciders can be compared on the same draws.
 
-#ifndef TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_
-#define TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_
+#ifndef TUTTI_RUNTIME_SIM_JOBS_JOB_SIMULATOR_H_
+#define TUTTI_RUNTIME_SIM_JOBS_JOB_SIMULATOR_H_
 
 #include <memory>
 #include <queue>
 #include <vector>
 
 #include "tutti/base/stop.h"
-#include "tutti/plan/cluster_ledger.h"
-#include "tutti/plan/dispatch.h"
-#include "tutti/runtime/cluster/flows.h"
-#include "tutti/runtime/cluster/meters.h"
-#include "tutti/runtime/cluster/options.h"
-#include "tutti/trace/trace.h"
+#include "tutti/plan/decider.h"
+#include "tutti/plan/world_ledger.h"
+#include "tutti/runtime/sim/jobs/meters.h"
+#include "tutti/runtime/sim/jobs/options.h"
+#include "tutti/runtime/sim/jobs/shares.h"
+#include "tutti/trace/job_record.h"
 
 namespace tutti {
 
-// What became of one job.
-struct JobRecord {
-  JobId id{};
-  std::shared_ptr<const Job> job;
-  Duration arrival{0};
-  Duration start{0};  // when its first op was launched
-  Duration finish{0};
-  Trace trace{};  // if spans were recorded; times since the run began
-
-  Duration completion() const { return finish - arrival; }
-  // Over the job's critical path: at least about 1.
-  double slowdown() const {
-    return static_cast<double>(completion().count()) /
-           static_cast<double>(std::max<int64_t>(1, job->critical_path().count()));
-  }
-};
-
-class ClusterSim {
+class JobSimulator {
  public:
   // The cluster must outlive it; jobs may be added to the cluster later.
-  ClusterSim(const Cluster& cluster, ClusterOptions options);
-  ~ClusterSim();
+  JobSimulator(const Cluster& cluster, JobSimOptions options);
+  ~JobSimulator();
 
   // Begins a run and moves on to the first decision. Requires arrivals by rising time.
   void reset(std::vector<Arrival> arrivals, uint64_t seed);
@@ -70,8 +53,8 @@ class ClusterSim {
     return id.index < static_cast<int32_t>(jobs.size()) && jobs[id.index] == nullptr;
   }
 
-  // What a dispatcher sees. Unless done: can_act(state()).
-  const ClusterState& state() const { return ledger_.state(); }
+  // What a decider sees. Unless done: can_act(state()).
+  const WorldState& state() const { return ledger_.state(); }
 
   // Does it; once nothing is left to decide, or for "nothing now", moves on to the next decision.
   // The reward is that of the time that passed: minus the sum over ops in flight or ready of dt /
@@ -83,7 +66,7 @@ class ClusterSim {
   const std::vector<JobRecord>& jobs() const { return records_; }
   int64_t decisions() const { return decisions_; }
 
-  // The truth between the last decision and this one; not for dispatchers, but for tests and for a
+  // The truth between the last decision and this one; not for deciders, but for tests and for a
   // policy that is told everything to see what knowing is worth.
   double utilisation(const Resource& resource) const { return meters_.utilisation(resource); }
 
@@ -102,10 +85,15 @@ class ClusterSim {
 
   void admit(const Arrival& arrival);
   void launch(const Action& action);
-  void fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot);
+  void fetch(JobStatus& job, OpId op, EdgeId edge);
   void begin_hop(int32_t transfer);
   void end_hop(int32_t transfer);
-  void start_op(int32_t slot);
+  int32_t& fetches_left(JobId job, OpId op) { return fetches_left_[job.index][op.index]; }
+  // Starts the op if it has its operands and its device has a slot in which no op runs.
+  bool start_if_possible(JobStatus& job, OpId op);
+  // The same for all that the device has, by turn.
+  void start_all(DeviceId device);
+  void start_op(JobStatus& job, OpId op);
   void end_op(int32_t slot);
   void end_job(JobId id);
   void switch_tenant(int32_t tenant);
@@ -120,10 +108,10 @@ class ClusterSim {
   Duration now() const { return ledger_.state().now; }
 
   const Cluster& cluster_;
-  ClusterOptions options_;
-  ClusterFlows flows_;
+  JobSimOptions options_;
+  SharedFlows flows_;
   Meters meters_;
-  ClusterLedger ledger_;
+  WorldLedger ledger_;
   uint64_t seed_ = 0;
   std::vector<Arrival> arrivals_;
   size_t next_arrival_ = 0;
@@ -133,7 +121,7 @@ class ClusterSim {
   double reward_ = 0;
   bool changed_ = false;  // something ended or came: there may be something to decide
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<int32_t> fetches_left_;  // by slot
+  std::vector<std::vector<int32_t>> fetches_left_;  // by job and op that was launched: operands
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<int32_t> free_transfers_;
   std::vector<std::unique_ptr<Tenant>> tenants_;
@@ -142,19 +130,13 @@ class ClusterSim {
   std::vector<std::pair<const Hop*, std::vector<Draw>>> hop_draws_;
 };
 
-// A whole run. Fails with a sentence if the dispatcher answers what check_action does not allow, or
+// A whole run. Fails with a sentence if the decider answers what check_action does not allow, or
 // if jobs are left after `most_decisions`, or when it is stopped.
-struct ClusterRun {
-  std::vector<JobRecord> jobs;
-  int64_t decisions = 0;
-  double reward = 0;
-  Duration makespan{0};
-};
 inline constexpr int64_t kMostDecisions = int64_t{1} << 40;
-Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
-                               Dispatcher& dispatcher, uint64_t seed,
-                               int64_t most_decisions = kMostDecisions, const Stop& stop = {});
+Result<JobsRecord> run_jobs(JobSimulator& sim, std::vector<Arrival> arrivals, Decider& decider,
+                            uint64_t seed, int64_t most_decisions = kMostDecisions,
+                            const Stop& stop = {});
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_CLUSTER_CLUSTER_SIM_H_
+#endif  // TUTTI_RUNTIME_SIM_JOBS_JOB_SIMULATOR_H_

@@ -2,16 +2,16 @@
 // what `tutti policies` lists. Errors and completions of commands print names from here or from the
 // registries behind it, so that no list holds a name that is refused there.
 
-#ifndef TUTTI_TOOLS_DECIDERS_H_
-#define TUTTI_TOOLS_DECIDERS_H_
+#ifndef TUTTI_TOOLS_POLICY_LIST_H_
+#define TUTTI_TOOLS_POLICY_LIST_H_
 
 #include <string>
 #include <vector>
 
 namespace tutti {
 
-struct Decider {
-  std::string kind;  // "planner": one graph, ahead; "dispatcher": jobs that arrive; "training"
+struct ListedPolicy {
+  std::string kind;  // "planner": one graph, ahead; "decider": jobs that arrive; "training"
   std::string name;
   std::string what;    // one line
   std::string source;  // the paper it follows, if any
@@ -22,14 +22,14 @@ struct Decider {
   std::vector<std::string> where{};
 };
 
-// Planners first, then dispatchers, then what tutti-train can train by name, if that program is
+// Planners first, then deciders, then what tutti-train can train by name, if that program is
 // installed.
-std::vector<Decider> all_deciders();
+std::vector<ListedPolicy> listed_policies();
 
 // What `tutti serve --policy` accepts for real runs: policies that can be asked during a run,
-// dispatchers and symphony=FILE.
+// deciders and symphony=FILE.
 std::vector<std::string> names_for_real_service();
 
 }  // namespace tutti
 
-#endif  // TUTTI_TOOLS_DECIDERS_H_
+#endif  // TUTTI_TOOLS_POLICY_LIST_H_

@@ -7,8 +7,8 @@
 //
 // One object serves one simulation.
 
-#ifndef TUTTI_RUNTIME_CLUSTER_FLOWS_H_
-#define TUTTI_RUNTIME_CLUSTER_FLOWS_H_
+#ifndef TUTTI_RUNTIME_SIM_JOBS_SHARES_H_
+#define TUTTI_RUNTIME_SIM_JOBS_SHARES_H_
 
 #include <cstdint>
 #include <span>
@@ -19,10 +19,10 @@
 
 namespace tutti {
 
-class ClusterFlows {
+class SharedFlows {
  public:
   // By resource.
-  explicit ClusterFlows(std::vector<double> capacities);
+  explicit SharedFlows(std::vector<double> capacities);
 
   void reset();
 
@@ -75,4 +75,4 @@ class ClusterFlows {
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_CLUSTER_FLOWS_H_
+#endif  // TUTTI_RUNTIME_SIM_JOBS_SHARES_H_

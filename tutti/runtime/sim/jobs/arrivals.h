@@ -1,7 +1,7 @@
 // Streams of jobs: when which job comes. By chance (Poisson, bursts), or as a file says.
 
-#ifndef TUTTI_RUNTIME_CLUSTER_ARRIVALS_H_
-#define TUTTI_RUNTIME_CLUSTER_ARRIVALS_H_
+#ifndef TUTTI_RUNTIME_SIM_JOBS_ARRIVALS_H_
+#define TUTTI_RUNTIME_SIM_JOBS_ARRIVALS_H_
 
 #include <span>
 #include <string>
@@ -24,7 +24,7 @@ Result<JobList> add_jobs(Cluster& cluster, std::vector<Graph> graphs);
 // left out.
 double most_jobs_per_s(const Cluster& cluster, std::span<const std::shared_ptr<const Job>> jobs);
 
-// The share of it that a good dispatcher was seen to keep up with, on the cluster of
+// The share of it that a good decider was seen to keep up with, on the cluster of
 // tutti/plan/default_cluster.h.
 inline constexpr double kAttainable = 0.6;
 
@@ -54,4 +54,4 @@ Result<std::vector<NamedArrival>> read_arrivals(Source& source);
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_CLUSTER_ARRIVALS_H_
+#endif  // TUTTI_RUNTIME_SIM_JOBS_ARRIVALS_H_

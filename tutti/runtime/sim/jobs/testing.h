@@ -1,14 +1,14 @@
 // Small clusters for tests.
 
-#ifndef TUTTI_RUNTIME_CLUSTER_TESTING_H_
-#define TUTTI_RUNTIME_CLUSTER_TESTING_H_
+#ifndef TUTTI_RUNTIME_SIM_JOBS_TESTING_H_
+#define TUTTI_RUNTIME_SIM_JOBS_TESTING_H_
 
 #include <string>
 #include <vector>
 
 #include "tutti/base/check.h"
 #include "tutti/graph/builder.h"
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 namespace tutti::testing {
 
@@ -85,10 +85,10 @@ inline std::shared_ptr<const Job> add(Cluster& cluster, Graph graph) {
 }
 
 // Takes the first thing that can be done.
-class FirstLegal final : public Dispatcher {
+class FirstLegal final : public Decider {
  public:
   void begin(const Cluster&, uint64_t) override {}
-  Action decide(const ClusterState& state) override {
+  Action decide(const WorldState& state) override {
     legal_actions(state, actions_);
     return actions_.front();
   }
@@ -99,4 +99,4 @@ class FirstLegal final : public Dispatcher {
 
 }  // namespace tutti::testing
 
-#endif  // TUTTI_RUNTIME_CLUSTER_TESTING_H_
+#endif  // TUTTI_RUNTIME_SIM_JOBS_TESTING_H_

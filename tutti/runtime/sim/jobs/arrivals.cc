@@ -1,4 +1,4 @@
-#include "tutti/runtime/cluster/arrivals.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,24 +1,24 @@
-#include "tools/deciders.h"
+#include "tools/policy_list.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "tools/companion.h"
-#include "tutti/search/dispatchers.h"
+#include "tutti/search/deciders.h"
 #include "tutti/search/planners.h"
 
 namespace tutti {
 namespace {
 
-Decider planner(const PolicyEntry& entry) {
-  Decider made{.kind = "planner",
-               .name = entry.name,
-               .what = entry.what,
-               .source = entry.source,
-               .seeded = entry.seeded,
-               .online = static_cast<bool>(entry.make_policy),
-               .learned = entry.learned,
-               .where = {"plan", "compare", "run"}};
+ListedPolicy planner(const PolicyEntry& entry) {
+  ListedPolicy made{.kind = "planner",
+                    .name = entry.name,
+                    .what = entry.what,
+                    .source = entry.source,
+                    .seeded = entry.seeded,
+                    .online = static_cast<bool>(entry.make_policy),
+                    .learned = entry.learned,
+                    .where = {"plan", "compare", "run"}};
   if (made.online) made.where.insert(made.where.end(), {"run --online", "serve"});
   if (entry.name == "doppler") made.where.emplace_back("train");
   return made;
@@ -31,7 +31,7 @@ std::string own_program() {
 }
 
 // "doppler<TAB>placeto<TAB>what it is", a line each; see tools/train/train.cc.
-void add_training(std::vector<Decider>& deciders) {
+void add_training(std::vector<ListedPolicy>& deciders) {
   // Asked of this very program: tutti-study trains more than tutti-train does.
   const std::string text =
       has_companion("tutti-train") ? output_of(own_program(), {"train", "list"}) : "";
@@ -55,18 +55,18 @@ void add_training(std::vector<Decider>& deciders) {
 
 }  // namespace
 
-std::vector<Decider> all_deciders() {
-  std::vector<Decider> deciders;
+std::vector<ListedPolicy> listed_policies() {
+  std::vector<ListedPolicy> deciders;
   for (const PolicyEntry& entry : all_planners({})) deciders.push_back(planner(entry));
-  for (const DispatcherEntry& entry : all_dispatchers()) {
-    deciders.push_back({.kind = "dispatcher",
+  for (const DeciderEntry& entry : all_deciders()) {
+    deciders.push_back({.kind = "decider",
                         .name = entry.name,
                         .what = entry.what,
                         .source = entry.source,
                         .online = true,
                         .where = {"cluster", "serve"}});
   }
-  deciders.push_back({.kind = "dispatcher",
+  deciders.push_back({.kind = "decider",
                       .name = "symphony=FILE",
                       .what = "a model of tutti train symphony, made for this machine",
                       .source = "",
@@ -79,7 +79,7 @@ std::vector<Decider> all_deciders() {
 
 std::vector<std::string> names_for_real_service() {
   std::vector<std::string> names = online_policy_names();
-  for (const DispatcherEntry& entry : all_dispatchers()) names.push_back(entry.name);
+  for (const DeciderEntry& entry : all_deciders()) names.push_back(entry.name);
   names.emplace_back("symphony=FILE");
   return names;
 }

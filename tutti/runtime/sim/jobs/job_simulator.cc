@@ -1,4 +1,4 @@
-#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ int32_t owner_of_transfer(const Cluster& cluster, int32_t transfer) {
 }  // namespace
 
 // One value on its way to one memory; several ops may wait for it.
-struct ClusterSim::Transfer {
+struct JobSimulator::Transfer {
   JobId job{};
   ValueId value{};
   MemoryId from{};  // where the hop under way began
@@ -80,26 +80,26 @@ struct ClusterSim::Transfer {
   double factor = 1;  // noise
   Duration begun{0};  // the hop
   bool given = false;
-  std::vector<int32_t> slots{};  // whose ops wait for it
+  std::vector<OpId> ops{};  // that wait for it
 };
 
-struct ClusterSim::Tenant {
+struct JobSimulator::Tenant {
   DeviceId device{};
   Rng rng{0};
   std::vector<std::vector<Draw>> draws;  // of each of its flows
   std::vector<int32_t> flows;            // while it is there
 };
 
-ClusterSim::ClusterSim(const Cluster& cluster, ClusterOptions options)
+JobSimulator::JobSimulator(const Cluster& cluster, JobSimOptions options)
     : cluster_(cluster),
       options_(std::move(options)),
       flows_(true_capacities(cluster, options_.truth)),
       meters_(cluster_, options_, flows_.capacities()),
-      ledger_(cluster, options_.counters) {}
+      ledger_(cluster, options_.counters, options_.queue_depth) {}
 
-ClusterSim::~ClusterSim() = default;
+JobSimulator::~JobSimulator() = default;
 
-void ClusterSim::reset(std::vector<Arrival> arrivals, uint64_t seed) {
+void JobSimulator::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   TUTTI_CHECK(std::is_sorted(arrivals.begin(), arrivals.end(),
                              [](const Arrival& a, const Arrival& b) { return a.time < b.time; }));
   seed_ = seed;
@@ -112,7 +112,7 @@ void ClusterSim::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   flows_.reset();
   meters_.reset(stream_of(seed, Purpose::counters).next());
   ledger_.reset();
-  fetches_left_.assign(static_cast<size_t>(cluster_.slot_count()), 0);
+  fetches_left_.clear();
   transfers_.clear();
   free_transfers_.clear();
   records_.clear();
@@ -126,7 +126,7 @@ void ClusterSim::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   move_on();
 }
 
-void ClusterSim::make_tenants() {
+void JobSimulator::make_tenants() {
   tenants_.clear();
   const UnknownLoad& load = options_.unknown_load;
   if (load.share <= 0) return;
@@ -142,7 +142,7 @@ void ClusterSim::make_tenants() {
   }
 }
 
-void ClusterSim::switch_tenant(int32_t index) {
+void JobSimulator::switch_tenant(int32_t index) {
   Tenant& tenant = *tenants_[index];
   const UnknownLoad& load = options_.unknown_load;
   if (tenant.flows.empty()) {
@@ -157,7 +157,7 @@ void ClusterSim::switch_tenant(int32_t index) {
 }
 
 // It does something that the device is used for, as often at once as it likes.
-void ClusterSim::begin_tenancy(Tenant& tenant) {
+void JobSimulator::begin_tenancy(Tenant& tenant) {
   std::vector<OpKindId> kinds;
   for (int32_t k = 0; k < static_cast<int32_t>(cluster_.kinds().size()); ++k) {
     if (cluster_.runs(OpKindId{k}, tenant.device)) kinds.push_back(OpKindId{k});
@@ -176,14 +176,14 @@ void ClusterSim::begin_tenancy(Tenant& tenant) {
     for (Draw& draw : tenant.draws.back()) draw.amount *= share;
   }
   for (const std::vector<Draw>& draws : tenant.draws)
-    tenant.flows.push_back(flows_.join(draws, ClusterFlows::kEndless, -1));
+    tenant.flows.push_back(flows_.join(draws, SharedFlows::kEndless, -1));
 }
 
-void ClusterSim::schedule(Duration time, Event::Kind kind, int32_t index) {
+void JobSimulator::schedule(Duration time, Event::Kind kind, int32_t index) {
   events_.push({time, turn_++, kind, index});
 }
 
-JobId ClusterSim::arrive(std::shared_ptr<const Job> job) {
+JobId JobSimulator::arrive(std::shared_ptr<const Job> job) {
   TUTTI_CHECK(arrivals_.empty() || arrivals_.back().time <= now());
   const bool idle = done();
   const JobId id{static_cast<int32_t>(arrivals_.size())};
@@ -193,13 +193,14 @@ JobId ClusterSim::arrive(std::shared_ptr<const Job> job) {
   return id;
 }
 
-void ClusterSim::admit(const Arrival& arrival) {
+void JobSimulator::admit(const Arrival& arrival) {
   const JobStatus& job = ledger_.admit(arrival.job);
+  fetches_left_.emplace_back(job.ops.size(), 0);
   if (job.left == 0) end_job(job.id);
   changed_ = true;
 }
 
-Result<double> ClusterSim::step(const Action& action) {
+Result<double> JobSimulator::step(const Action& action) {
   if (Result<void> allowed = check_action(state(), action); !allowed) return allowed.error();
   ++decisions_;
   reward_ = 0;
@@ -219,17 +220,17 @@ Result<double> ClusterSim::step(const Action& action) {
   return reward_;
 }
 
-void ClusterSim::launch(const Action& action) {
-  const int32_t slot = ledger_.launch(action);
+void JobSimulator::launch(const Action& action) {
+  ledger_.execute(action);
   JobStatus& job = ledger_.job(action.job);
   JobRecord& record = records_[action.job.index];
   record.start = std::min(record.start, now());
-  fetches_left_[slot] = 0;
-  for (const EdgeId edge : job.job->graph().edges(action.op)) fetch(job, action.op, edge, slot);
-  if (fetches_left_[slot] == 0) start_op(slot);
+  if (options_.record) record.trace.placed.push_back({.op = action.op, .time = now()});
+  for (const EdgeId edge : job.job->graph().edges(action.op)) fetch(job, action.op, edge);
+  start_if_possible(job, action.op);
 }
 
-void ClusterSim::fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot) {
+void JobSimulator::fetch(JobStatus& job, OpId op, EdgeId edge) {
   const Machine& machine = cluster_.machine();
   const Costs& costs = job.job->costs();
   const ValueId value = job.job->graph().edge_value(edge);
@@ -238,12 +239,11 @@ void ClusterSim::fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot) {
   if (job.holds(to, value)) return;
   for (const auto& under_way : transfers_) {
     if (under_way->job != job.id || under_way->value != value || under_way->to != to ||
-        under_way->slots.empty())
+        under_way->ops.empty())
       continue;
-    if (std::find(under_way->slots.begin(), under_way->slots.end(), slot) ==
-        under_way->slots.end()) {
-      under_way->slots.push_back(slot);
-      ++fetches_left_[slot];
+    if (std::find(under_way->ops.begin(), under_way->ops.end(), op) == under_way->ops.end()) {
+      under_way->ops.push_back(op);
+      ++fetches_left(job.id, op);
     }
     return;
   }
@@ -255,8 +255,8 @@ void ClusterSim::fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot) {
     free_transfers_.pop_back();
   }
   Transfer& transfer = *transfers_[index];
-  transfer = Transfer{.job = job.id, .value = value, .to = to, .slots = {slot}};
-  ++fetches_left_[slot];
+  transfer = Transfer{.job = job.id, .value = value, .to = to, .ops = {op}};
+  ++fetches_left(job.id, op);
   if (options_.noise && !costs.transfer_noise().none()) {
     Rng rng = stream_of(seed_, Purpose::transfer, job.id.index, value.index);
     transfer.factor = costs.transfer_noise().draw(rng);
@@ -287,7 +287,7 @@ void ClusterSim::fetch(JobStatus& job, OpId op, EdgeId edge, int32_t slot) {
   schedule(now() + transfer.route->hops[0].latency, Event::Kind::hop_begins, index);
 }
 
-std::span<const Draw> ClusterSim::hop_draws(MemoryId from, const Hop& hop) {
+std::span<const Draw> JobSimulator::hop_draws(MemoryId from, const Hop& hop) {
   for (const auto& [known, draws] : hop_draws_) {
     if (known == &hop) return draws;
   }
@@ -299,7 +299,7 @@ std::span<const Draw> ClusterSim::hop_draws(MemoryId from, const Hop& hop) {
 }
 
 // Its latency is over (or, for a given time, all of it).
-void ClusterSim::begin_hop(int32_t index) {
+void JobSimulator::begin_hop(int32_t index) {
   Transfer& transfer = *transfers_[index];
   if (transfer.given) return end_hop(index);
   const Hop& hop = transfer.route->hops[transfer.hop];
@@ -309,7 +309,7 @@ void ClusterSim::begin_hop(int32_t index) {
               owner_of_transfer(cluster_, index));
 }
 
-void ClusterSim::end_hop(int32_t index) {
+void JobSimulator::end_hop(int32_t index) {
   Transfer& transfer = *transfers_[index];
   if (options_.record) {
     records_[transfer.job.index].trace.transfers.push_back(
@@ -323,32 +323,61 @@ void ClusterSim::end_hop(int32_t index) {
     schedule(now() + transfer.route->hops[transfer.hop].latency, Event::Kind::hop_begins, index);
     return;
   }
-  ledger_.arrive(ledger_.job(transfer.job), transfer.value, transfer.to);
-  const std::vector<int32_t> slots = std::move(transfer.slots);
-  transfer.slots.clear();
+  JobStatus& job = ledger_.job(transfer.job);
+  ledger_.arrive(job, transfer.value, transfer.to);
+  const std::vector<OpId> ops = std::move(transfer.ops);
+  transfer.ops.clear();
   free_transfers_.push_back(index);
-  for (const int32_t slot : slots) {
-    if (--fetches_left_[slot] == 0) start_op(slot);
+  for (const OpId op : ops) {
+    --fetches_left(job.id, op);
+    start_if_possible(job, op);
   }
 }
 
-void ClusterSim::start_op(int32_t slot) {
-  ledger_.start(slot);
-  const SlotStatus& status = state().slots[slot];
-  const JobStatus& job = ledger_.job(status.job);
+bool JobSimulator::start_if_possible(JobStatus& job, OpId op) {
+  const OpStatus& status = job.ops[op.index];
+  if (status.phase != OpStatus::Phase::queued || fetches_left(job.id, op) > 0) return false;
+  bool possible = status.slot >= 0;
+  const int slots = cluster_.machine().device(status.device).slots;
+  for (int s = 0; !possible && s < slots; ++s) {
+    const SlotStatus& slot = state().slot(status.device, s);
+    possible = slot.phase == SlotStatus::Phase::busy &&
+               state().job(slot.job).ops[slot.op.index].phase == OpStatus::Phase::queued;
+  }
+  if (possible) start_op(job, op);
+  return possible;
+}
+
+void JobSimulator::start_all(DeviceId device) {
+  const int slots = cluster_.machine().device(device).slots;
+  for (int s = 0; s < slots; ++s) {
+    const SlotStatus slot = state().slot(device, s);
+    if (slot.phase == SlotStatus::Phase::busy) start_if_possible(ledger_.job(slot.job), slot.op);
+  }
+  const std::vector<QueuedOp>& queue = state().devices[device.index].queue;
+  for (size_t i = 0; i < queue.size();) {
+    const QueuedOp queued = queue[i];
+    // One that starts leaves the queue, and may put another in front of it.
+    i = start_if_possible(ledger_.job(queued.job), queued.op) ? 0 : i + 1;
+  }
+}
+
+void JobSimulator::start_op(JobStatus& job, OpId op) {
+  const int32_t slot = ledger_.start(job, op);
   const DeviceId device = cluster_.device_of_slot(slot);
   const Costs& costs = job.job->costs();
-  auto work = static_cast<double>(costs.run_time(status.op, device).count());
-  const Noise& noise = costs.run_time_noise(status.op, device);
+  auto work = static_cast<double>(costs.run_time(op, device).count());
+  const Noise& noise = costs.run_time_noise(op, device);
   if (options_.noise && !noise.none()) {
-    Rng rng = stream_of(seed_, Purpose::run_time, job.id.index, status.op.index);
+    Rng rng = stream_of(seed_, Purpose::run_time, job.id.index, op.index);
     work *= noise.draw(rng);
   }
-  flows_.join(cluster_.draws(job.job->kind(status.op), slot), work, slot);
+  flows_.join(cluster_.draws(job.job->kind(op), slot), work, slot);
 }
 
-void ClusterSim::end_op(int32_t slot) {
-  const FinishedOp done = ledger_.finish(slot);
+void JobSimulator::end_op(int32_t slot) {
+  const SlotStatus status = state().slots[slot];
+  const FinishedOp done = ledger_.finish(ledger_.job(status.job), status.op);
   if (options_.record) {
     records_[done.job.index].trace.ops.push_back({done.op, done.device,
                                                   slot - cluster_.first_slot(done.device),
@@ -356,14 +385,15 @@ void ClusterSim::end_op(int32_t slot) {
   }
   changed_ = true;
   if (ledger_.job(done.job).left == 0) end_job(done.job);
+  start_all(done.device);
 }
 
-void ClusterSim::end_job(JobId id) {
+void JobSimulator::end_job(JobId id) {
   JobRecord& record = records_[id.index];
   record.finish = now();
   record.start = std::min(record.start, now());
   if (options_.record) {
-    record.trace.runtime = {.name = "cluster"};
+    record.trace.runtime = {.name = "sim", .model = "shared"};
     record.trace.graph_fingerprint = record.job->graph().fingerprint();
     record.trace.machine_fingerprint = cluster_.machine().fingerprint();
     record.trace.seed = seed_;
@@ -371,10 +401,11 @@ void ClusterSim::end_job(JobId id) {
     record.trace.makespan = now();
   }
   ++finished_jobs_;
+  fetches_left_[id.index] = {};
   ledger_.remove(id);
 }
 
-void ClusterSim::pass_until(Duration time) {
+void JobSimulator::pass_until(Duration time) {
   const Duration elapsed = time - now();
   if (elapsed.count() <= 0) return;
   meters_.pass(elapsed, flows_.used(), flows_.full());
@@ -383,7 +414,7 @@ void ClusterSim::pass_until(Duration time) {
   ledger_.set_time(time);
 }
 
-void ClusterSim::handle_event(const Event& event) {
+void JobSimulator::handle_event(const Event& event) {
   switch (event.kind) {
     case Event::Kind::hop_begins:
       begin_hop(event.index);
@@ -398,7 +429,7 @@ void ClusterSim::handle_event(const Event& event) {
   }
 }
 
-void ClusterSim::move_on() {
+void JobSimulator::move_on() {
   ledger_.begin_epoch();
   changed_ = false;
   while (!done()) {
@@ -434,11 +465,10 @@ void ClusterSim::move_on() {
   meters_.close(ledger_.readings());
 }
 
-Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
-                               Dispatcher& dispatcher, uint64_t seed, int64_t most_decisions,
-                               const Stop& stop) {
-  ClusterRun run;
-  dispatcher.begin(*sim.state().cluster, seed);
+Result<JobsRecord> run_jobs(JobSimulator& sim, std::vector<Arrival> arrivals, Decider& decider,
+                            uint64_t seed, int64_t most_decisions, const Stop& stop) {
+  JobsRecord run;
+  decider.begin(*sim.state().cluster, seed);
   sim.reset(std::move(arrivals), seed);
   while (!sim.done()) {
     if (sim.decisions() >= most_decisions) {
@@ -446,7 +476,7 @@ Result<ClusterRun> run_cluster(ClusterSim& sim, std::vector<Arrival> arrivals,
                                 sim.decisions(), sim.state().in_system.size()));
     }
     if (stop.now()) return failed("stopped before all jobs had ended");
-    Result<double> reward = sim.step(dispatcher.decide(sim.state()));
+    Result<double> reward = sim.step(decider.decide(sim.state()));
     if (!reward) return reward.error();
     run.reward += *reward;
   }

@@ -1,4 +1,4 @@
-#include "tutti/runtime/cluster/arrivals.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
-#include "tutti/runtime/cluster/testing.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/runtime/sim/jobs/testing.h"
 
 namespace tutti {
 namespace {
@@ -107,13 +107,13 @@ TEST(JobStudy, JobsAreSlowerTogetherThanAlone) {
   ASSERT_TRUE(jobs) << jobs.error().message;
   double slowdown[3];
   for (const int how : {0, 1, 2}) {  // nearly alone; together; together with unknown load
-    ClusterOptions options;
+    JobSimOptions options;
     if (how == 2) options.unknown_load = {.share = 0.8, .flows = 4};
-    ClusterSim sim(cluster, options);
+    JobSimulator sim(cluster, options);
     testing::FirstLegal first;
-    const auto run = run_cluster(
-        sim, draw_arrivals(cluster, *jobs, {.load = how == 0 ? 0.01 : 0.5, .jobs = 60}, 1), first,
-        1);
+    const auto run =
+        run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = how == 0 ? 0.01 : 0.5, .jobs = 60}, 1),
+                 first, 1);
     ASSERT_TRUE(run) << run.error().message;
     slowdown[how] = 0;
     for (const JobRecord& job : run->jobs) slowdown[how] += job.slowdown() / 60;

@@ -1,8 +1,8 @@
-#include "tutti/runtime/cluster/cluster_sim.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
 
 #include <gtest/gtest.h>
 
-#include "tutti/runtime/cluster/testing.h"
+#include "tutti/runtime/sim/jobs/testing.h"
 
 namespace tutti {
 namespace {
@@ -26,12 +26,12 @@ Action run_on(int job, int op, DeviceId device) {
   return Action::execute(JobId{job}, OpId{op}, device);
 }
 
-TEST(ClusterSim, OpsOnTheThreadsOfOneCoreSlowEachOtherDown) {
+TEST(JobSimulator, OpsOnTheThreadsOfOneCoreSlowEachOtherDown) {
   // Two cores with two threads. Two ops of 0.8 of a core run at full speed, four at 1 / 1.6 each.
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute"}));
   for (const int count : {2, 4}) {
-    ClusterSim sim(cluster, {});
+    JobSimulator sim(cluster, {});
     sim.reset(at_once(std::vector(count, job)), 1);
     for (int i = 0; i < count; ++i) ASSERT_TRUE(sim.step(run_on(i, 0, kCpu)));
     while (!sim.done()) ASSERT_TRUE(sim.step(Action::nothing()));
@@ -40,11 +40,11 @@ TEST(ClusterSim, OpsOnTheThreadsOfOneCoreSlowEachOtherDown) {
   }
 }
 
-TEST(ClusterSim, OpsThatShareTheMemorysBandwidthSlowEachOtherDown) {
+TEST(JobSimulator, OpsThatShareTheMemorysBandwidthSlowEachOtherDown) {
   // Two ops draw 60 B/ns each of 100: they take 1.2 times as long.
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"stream"}));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   sim.reset(at_once({job, job}), 1);
   ASSERT_TRUE(sim.step(run_on(0, 0, kCpu)));
   ASSERT_TRUE(sim.step(run_on(1, 0, kCpu)));
@@ -53,10 +53,10 @@ TEST(ClusterSim, OpsThatShareTheMemorysBandwidthSlowEachOtherDown) {
   EXPECT_DOUBLE_EQ(sim.utilisation(resource_of(cluster.machine().host_memory())), 1);
 }
 
-TEST(ClusterSim, JobsMayComeWhileItRuns) {
+TEST(JobSimulator, JobsMayComeWhileItRuns) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute"}));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   sim.reset({}, 1);
   EXPECT_TRUE(sim.done());
   const JobId first = sim.arrive(job);
@@ -82,11 +82,11 @@ TEST(ClusterSim, JobsMayComeWhileItRuns) {
   EXPECT_TRUE(sim.ended(third));
 }
 
-TEST(ClusterSim, ValuesTravelWhenAnOpIsLaunchedElsewhere) {
+TEST(JobSimulator, ValuesTravelWhenAnOpIsLaunchedElsewhere) {
   // 1000 on the CPU; 500 bytes at 10 B/ns: 50; 100 on the GPU.
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute", "compute"}, 500));
-  ClusterSim sim(cluster, {.record = true});
+  JobSimulator sim(cluster, {.record = true});
   sim.reset(at_once({job}), 1);
   ASSERT_TRUE(sim.step(run_on(0, 0, kCpu)));
   EXPECT_EQ(sim.state().now, Duration(1000));
@@ -99,10 +99,10 @@ TEST(ClusterSim, ValuesTravelWhenAnOpIsLaunchedElsewhere) {
   EXPECT_EQ(sim.jobs()[0].trace.ops[1].start, Duration(1050));
 }
 
-TEST(ClusterSim, AContextRunsOnlyWhatItIsConfiguredFor) {
+TEST(JobSimulator, AContextRunsOnlyWhatItIsConfiguredFor) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"match"}));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   sim.reset(at_once({job}), 1);
   const Result<double> refused = sim.step(run_on(0, 0, kFpga));
   ASSERT_FALSE(refused);
@@ -116,10 +116,10 @@ TEST(ClusterSim, AContextRunsOnlyWhatItIsConfiguredFor) {
   EXPECT_EQ(sim.jobs()[0].finish, Duration(700));
 }
 
-TEST(ClusterSim, RefusesWhatIsNotAllowedAndChangesNothing) {
+TEST(JobSimulator, RefusesWhatIsNotAllowedAndChangesNothing) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute", "compute"}));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   sim.reset(at_once({job}), 1);
   for (const Action& action :
        {Action::nothing(), run_on(0, 1, kCpu), run_on(0, 0, kFpga), run_on(3, 0, kCpu),
@@ -131,10 +131,10 @@ TEST(ClusterSim, RefusesWhatIsNotAllowedAndChangesNothing) {
   EXPECT_EQ(sim.state().busy_slots, 0);
 }
 
-TEST(ClusterSim, EverythingLegalIsAllowedAndNothingElseIsListed) {
+TEST(JobSimulator, EverythingLegalIsAllowedAndNothingElseIsListed) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"match", "compute", "stream"}, 100));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   std::vector<Arrival> arrivals;
   for (int i = 0; i < 30; ++i) arrivals.push_back({Duration(300 * i), job});
   sim.reset(arrivals, 1);
@@ -152,18 +152,18 @@ TEST(ClusterSim, EverythingLegalIsAllowedAndNothingElseIsListed) {
   }
 }
 
-TEST(ClusterSim, SameSeedGivesTheSameRunAndAnotherSeedAnother) {
+TEST(JobSimulator, SameSeedGivesTheSameRunAndAnotherSeedAnother) {
   CostSpec costs = testing::small_costs();
   costs.run_time_noise = {NoiseSpec::Model::log_normal, 0.2};
   Cluster cluster = small_cluster(costs);
   const auto job = add(cluster, chain({"compute", "stream", "compute"}, 200));
-  ClusterSim sim(
+  JobSimulator sim(
       cluster, {.unknown_load = {.share = 0.5, .mean_on = Duration(700), .mean_off = Duration(700)},
                 .counters = usual_counters(cluster.machine())});
   FirstLegal first;
   std::vector<Duration> finishes[3];
   for (int i = 0; i < 3; ++i) {
-    const auto run = run_cluster(sim, at_once(std::vector(8, job)), first, i < 2 ? 7 : 8);
+    const auto run = run_jobs(sim, at_once(std::vector(8, job)), first, i < 2 ? 7 : 8);
     ASSERT_TRUE(run) << run.error().message;
     for (const JobRecord& record : run->jobs) finishes[i].push_back(record.finish);
   }
@@ -171,28 +171,28 @@ TEST(ClusterSim, SameSeedGivesTheSameRunAndAnotherSeedAnother) {
   EXPECT_NE(finishes[0], finishes[2]);
 }
 
-TEST(ClusterSim, UnknownLoadSlowsWhatItSharesWith) {
+TEST(JobSimulator, UnknownLoadSlowsWhatItSharesWith) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"stream", "stream", "stream", "stream"}));
   Duration makespan[2];
   for (const int loaded : {0, 1}) {
-    ClusterSim sim(cluster, {.unknown_load = {.share = loaded * 0.8,
-                                              .spread = 1,
-                                              .mean_on = Duration(2000),
-                                              .mean_off = Duration(200)}});
+    JobSimulator sim(cluster, {.unknown_load = {.share = loaded * 0.8,
+                                                .spread = 1,
+                                                .mean_on = Duration(2000),
+                                                .mean_off = Duration(200)}});
     FirstLegal first;
-    const auto run = run_cluster(sim, at_once({job, job, job}), first, 3);
+    const auto run = run_jobs(sim, at_once({job, job, job}), first, 3);
     ASSERT_TRUE(run) << run.error().message;
     makespan[loaded] = run->makespan;
   }
   EXPECT_GT(makespan[1], makespan[0] * 11 / 10);
 }
 
-TEST(ClusterSim, CountersTellTheTruthThroughNoise) {
+TEST(JobSimulator, CountersTellTheTruthThroughNoise) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"stream"}));
   const auto counters = usual_counters(cluster.machine());
-  ClusterSim sim(cluster, {.counters = counters, .readings = 400, .reading_error = 0.05});
+  JobSimulator sim(cluster, {.counters = counters, .readings = 400, .reading_error = 0.05});
   sim.reset(at_once({job, add(cluster, chain({"compute", "compute"}))}), 1);
   ASSERT_TRUE(sim.step(run_on(0, 0, kCpu)));
   ASSERT_TRUE(sim.step(run_on(1, 0, kCpu)));
@@ -214,12 +214,12 @@ TEST(ClusterSim, CountersTellTheTruthThroughNoise) {
   EXPECT_DOUBLE_EQ(sim.utilisation(resource_of(kCpu)), 0.55);
 }
 
-TEST(ClusterSim, RewardIsMinusTheSlowdownOfOpsInTheSystem) {
+TEST(JobSimulator, RewardIsMinusTheSlowdownOfOpsInTheSystem) {
   // Two ops whose best is 100 ns (on the GPU). One at a time there: the first is in the system for
   // 100 ns, the second for 200: 1 + 2.
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute"}));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   sim.reset(at_once({job, job}), 1);
   double sum = 0;
   sum += *sim.step(run_on(0, 0, kGpu));
@@ -232,13 +232,13 @@ TEST(ClusterSim, RewardIsMinusTheSlowdownOfOpsInTheSystem) {
 
 // Symphony prints r = -sum 1 / T over the ops that ended, with T their measured time (here in ms).
 // Running the op where it takes ten times as long is then worth more.
-TEST(ClusterSim, ThePrintedRewardPrefersTheSlowDevice) {
+TEST(JobSimulator, ThePrintedRewardPrefersTheSlowDevice) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute"}));
   double printed[2];
   double ours[2];
   for (const DeviceId device : {kCpu, kGpu}) {
-    ClusterSim sim(cluster, {});
+    JobSimulator sim(cluster, {});
     sim.reset(at_once({job}), 1);
     ours[device.index] = *sim.step(run_on(0, 0, device));
     ASSERT_TRUE(sim.done());

@@ -1,4 +1,4 @@
-#include "tutti/plan/dispatch.h"
+#include "tutti/plan/decider.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@ bool is_idle(const SlotStatus& slot) {
   return slot.phase == SlotStatus::Phase::idle;
 }
 
-std::string device_name(const ClusterState& state, DeviceId device) {
+std::string device_name(const WorldState& state, DeviceId device) {
   return state.cluster->machine().device(device).name;
 }
 
-bool may_configure(const ClusterState& state, DeviceId device, const SlotStatus& slot,
+bool may_configure(const WorldState& state, DeviceId device, const SlotStatus& slot,
                    OpKindId kind) {
   return is_idle(slot) && slot.configured != kind && state.pending[kind.index] > 0 &&
          state.cluster->runs(kind, device);
@@ -25,7 +25,7 @@ bool may_configure(const ClusterState& state, DeviceId device, const SlotStatus&
 
 // Calls `visit` for each idle context and kind it may be configured for, until it says false.
 template <class Visit>
-bool visit_contexts(const ClusterState& state, Visit visit) {
+bool visit_contexts(const WorldState& state, Visit visit) {
   if (!state.cluster->has_contexts()) return true;
   const Machine& machine = state.cluster->machine();
   for (const DeviceId device : machine.devices()) {
@@ -43,19 +43,19 @@ bool visit_contexts(const ClusterState& state, Visit visit) {
 
 // The same for each ready op and device that could run it now.
 template <class Visit>
-bool visit_ops(const ClusterState& state, Visit visit) {
+bool visit_ops(const WorldState& state, Visit visit) {
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
     for (const OpId op : job.ready) {
       for (const DeviceId device : job.job->devices_for(op)) {
-        if (state.free_slot(device, job.job->kind(op)) >= 0 && !visit(id, op, device)) return false;
+        if (state.has_room(device, job.job->kind(op)) && !visit(id, op, device)) return false;
       }
     }
   }
   return true;
 }
 
-Result<void> check_execute(const ClusterState& state, const Action& action) {
+Result<void> check_execute(const WorldState& state, const Action& action) {
   const auto count = static_cast<int32_t>(state.jobs.size());
   if (action.job.index < 0 || action.job.index >= count || !state.jobs[action.job.index]) {
     return invalid_input(fmt::format("there is no job {} in the system", action.job.index));
@@ -70,14 +70,14 @@ Result<void> check_execute(const ClusterState& state, const Action& action) {
     return invalid_input(op + " is not ready: its producers have not ended, or it was launched");
   if (!job.job->problem().allows(action.op, action.device))
     return invalid_input(op + " may not run on " + device_name(state, action.device));
-  if (state.free_slot(action.device, job.job->kind(action.op)) < 0) {
-    return invalid_input(
-        fmt::format("{} has no free slot for {}", device_name(state, action.device), op));
+  if (!state.has_room(action.device, job.job->kind(action.op))) {
+    return invalid_input(fmt::format("{} has no free slot and no place in its queue for {}",
+                                     device_name(state, action.device), op));
   }
   return {};
 }
 
-Result<void> check_reconfigure(const ClusterState& state, const Action& action) {
+Result<void> check_reconfigure(const WorldState& state, const Action& action) {
   const std::string name = device_name(state, action.device);
   const int contexts = state.cluster->machine().device(action.device).contexts;
   if (action.context < 0 || action.context >= contexts)
@@ -97,50 +97,7 @@ Result<void> check_reconfigure(const ClusterState& state, const Action& action) 
 
 }  // namespace
 
-int ClusterState::free_slot(DeviceId device, OpKindId kind) const {
-  if (idle_slots[device.index] == 0) return -1;
-  const Device& item = cluster->machine().device(device);
-  const SlotStatus* mine = slots.data() + cluster->first_slot(device);
-  const int cores = cores_of(item);
-  int found = -1;
-  for (int s = 0; s < item.slots; ++s) {
-    if (!is_idle(mine[s]) || (item.contexts > 0 && mine[s].configured != kind)) continue;
-    if (item.contexts > 0 || item.slots <= cores) return s;
-    bool alone = true;  // among the hardware threads of its core
-    for (int other = s % cores; other < item.slots; other += cores) {
-      alone = alone && is_idle(mine[other]);
-    }
-    if (alone) return s;
-    if (found < 0) found = s;
-  }
-  return found;
-}
-
-Duration ClusterState::fetch_time(const JobStatus& status, OpId op, DeviceId device) const {
-  const Job& job = *status.job;
-  const Machine& machine = cluster->machine();
-  const MemoryId to = machine.memory_of(device);
-  Duration longest{0};
-  for (const EdgeId edge : job.graph().edges(op)) {
-    const ValueId value = job.graph().edge_value(edge);
-    if (status.holds(to, value)) continue;
-    const OpId from_op = job.graph().edge_from(edge);
-    Duration least = kNever;
-    if (from_op.valid() && job.costs().has_given_transfers()) {
-      least = job.costs()
-                  .given_transfer(edge, status.ops[from_op.index].device, device)
-                  .value_or(kNever);
-    }
-    for (int32_t m = 0; least == kNever && m < machine.memory_count(); ++m) {
-      if (!status.holds(MemoryId{m}, value) || machine.route(MemoryId{m}, to) == nullptr) continue;
-      least = std::min(least, job.costs().transfer_time(value, MemoryId{m}, to));
-    }
-    longest = std::max(longest, least);
-  }
-  return longest;
-}
-
-Result<void> check_action(const ClusterState& state, const Action& action) {
+Result<void> check_action(const WorldState& state, const Action& action) {
   if (action.kind == Action::Kind::no_op) {
     if (state.busy_slots == 0 && can_act(state))
       return invalid_input("the whole cluster is idle and something could run: do something");
@@ -152,7 +109,7 @@ Result<void> check_action(const ClusterState& state, const Action& action) {
                                               : check_reconfigure(state, action);
 }
 
-void legal_actions(const ClusterState& state, std::vector<Action>& actions) {
+void legal_actions(const WorldState& state, std::vector<Action>& actions) {
   actions.clear();
   visit_ops(state, [&](JobId job, OpId op, DeviceId device) {
     actions.push_back(Action::execute(job, op, device));
@@ -165,17 +122,16 @@ void legal_actions(const ClusterState& state, std::vector<Action>& actions) {
   if (state.busy_slots > 0 || actions.empty()) actions.push_back(Action::nothing());
 }
 
-bool can_act(const ClusterState& state) {
-  if (state.in_system.empty() || state.busy_slots == static_cast<int32_t>(state.slots.size()))
-    return false;
+bool can_act(const WorldState& state) {
+  if (state.in_system.empty()) return false;
   // Kinds first: under load most ready ops are of kinds whose devices are all busy.
   bool may = false;
   const IdRange<DeviceId> devices = state.cluster->machine().devices();
   for (int32_t k = 0; !may && k < static_cast<int32_t>(state.ready.size()); ++k) {
     if (state.ready[k] == 0) continue;
     for (const DeviceId device : devices) {
-      may = may ||
-            (state.cluster->runs(OpKindId{k}, device) && state.free_slot(device, OpKindId{k}) >= 0);
+      may =
+          may || (state.cluster->runs(OpKindId{k}, device) && state.has_room(device, OpKindId{k}));
     }
   }
   // An op may be allowed on fewer devices than its kind.

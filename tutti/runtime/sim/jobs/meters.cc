@@ -1,4 +1,4 @@
-#include "tutti/runtime/cluster/meters.h"
+#include "tutti/runtime/sim/jobs/meters.h"
 
 #include <fmt/format.h>
 
@@ -59,8 +59,8 @@ std::vector<Counter> usual_counters(const Machine& machine) {
   return counters;
 }
 
-ClusterOptions default_cluster_options(double unknown_load) {
-  ClusterOptions options;
+JobSimOptions default_job_sim_options(double unknown_load) {
+  JobSimOptions options;
   options.truth = {.link = 0.9, .switched = 0.75, .memory = 0.85, .cache = 0.9, .root = 0.9};
   options.unknown_load = {.share = unknown_load,
                           .flows = 4,
@@ -69,7 +69,7 @@ ClusterOptions default_cluster_options(double unknown_load) {
   return options;
 }
 
-Meters::Meters(const Cluster& cluster, const ClusterOptions& options,
+Meters::Meters(const Cluster& cluster, const JobSimOptions& options,
                std::span<const double> capacities)
     : cluster_(cluster),
       options_(options),

@@ -1,4 +1,4 @@
-#include "tutti/search/dispatchers.h"
+#include "tutti/search/deciders.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "tutti/policy/heuristic/heuristics.h"
 #include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/planned.h"
-#include "tutti/policy/symphony/dispatcher.h"
+#include "tutti/policy/symphony/decider.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
@@ -28,7 +28,7 @@ Plan plan_job_by_auto(const Problem& problem, int64_t evaluations) {
   return found ? std::move(found->plan) : plan_heft(problem, {}, 0).value();
 }
 
-DispatcherEntry planned_auto() {
+DeciderEntry planned_auto() {
   return {"planned_auto",
           "each job as auto plans it, when it first comes, as if it had the machine to itself",
           "",
@@ -43,9 +43,9 @@ DispatcherEntry planned_auto() {
 
 constexpr std::string_view kModel = "symphony=";
 
-Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster,
-                                 const std::vector<Counter>& counters,
-                                 const ModelDispatcherOptions& options) {
+Result<NamedDecider> model_of(const std::string& name, const Cluster& cluster,
+                              const std::vector<Counter>& counters,
+                              const ModelDeciderOptions& options) {
   const std::string path = name.substr(kModel.size());
   if (path.empty()) return invalid_input("symphony= names no model; write symphony=FILE");
   Result<Source> source = Source::open(path);
@@ -60,61 +60,60 @@ Result<NamedDispatcher> model_of(const std::string& name, const Cluster& cluster
         ": the model reads the true load, which only the simulator knows; train one "
         "that reads counters");
   }
-  const DispatcherEntry* fallback = nullptr;
+  const DeciderEntry* fallback = nullptr;
   if (!options.fallback.empty()) {
-    const Result<const DispatcherEntry*> found = find_any_dispatcher(options.fallback);
+    const Result<const DeciderEntry*> found = find_any_decider(options.fallback);
     if (!found) return found.error();
     fallback = *found;
   }
-  return NamedDispatcher{name,
-                         [model = *model, fallback,
-                          batch = options.decisions_per_look]() -> std::unique_ptr<Dispatcher> {
-                           auto symphony = std::make_unique<SymphonyDispatcher>(
-                               model, SymphonyOptions{.batch = batch});
-                           if (fallback == nullptr) return symphony;
-                           return std::make_unique<FallbackDispatcher>(
-                               std::move(symphony), fallback->make(fallback->tuned()));
-                         }};
+  return NamedDecider{
+      name,
+      [model = *model, fallback, batch = options.decisions_per_look]() -> std::unique_ptr<Decider> {
+        auto symphony = std::make_unique<SymphonyDecider>(model, SymphonyOptions{.batch = batch});
+        if (fallback == nullptr) return symphony;
+        return std::make_unique<FallbackDecider>(std::move(symphony),
+                                                 fallback->make(fallback->tuned()));
+      }};
 }
 
 }  // namespace
 
-const std::vector<DispatcherEntry>& all_dispatchers() {
-  static const std::vector<DispatcherEntry> kAll = [] {
-    std::vector<DispatcherEntry> all = dispatcher_registry();
+const std::vector<DeciderEntry>& all_deciders() {
+  static const std::vector<DeciderEntry> kAll = [] {
+    std::vector<DeciderEntry> all = decider_registry();
     all.push_back(planned_auto());
     return all;
   }();
   return kAll;
 }
 
-Result<const DispatcherEntry*> find_any_dispatcher(std::string_view name) {
-  return find_dispatcher(name, all_dispatchers());
+Result<const DeciderEntry*> find_any_decider(std::string_view name) {
+  return find_decider(name, all_deciders());
 }
 
 bool is_model(const std::string& name) {
   return name.starts_with(kModel);
 }
 
-Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::string>& names,
-                                                      const Cluster& cluster,
-                                                      const std::vector<Counter>& counters,
-                                                      const ModelDispatcherOptions& options) {
-  std::vector<NamedDispatcher> found;
-  const auto add = [&](const DispatcherEntry& entry) {
+Result<std::vector<NamedDecider>> find_deciders(const std::vector<std::string>& names,
+                                                const Cluster& cluster,
+                                                const std::vector<Counter>& counters,
+                                                const ModelDeciderOptions& options) {
+  std::vector<NamedDecider> found;
+  const auto add = [&](const DeciderEntry& entry) {
     found.push_back({entry.name, [&entry] { return entry.make(entry.tuned()); }});
   };
   if (names.empty()) {
-    for (const DispatcherEntry& entry : all_dispatchers()) add(entry);
+    for (const DeciderEntry& entry : all_deciders()) add(entry);
   }
   for (const std::string& name : names) {
     if (is_model(name)) {
-      Result<NamedDispatcher> model = model_of(name, cluster, counters, options);
+      Result<NamedDecider> model = model_of(name, cluster, counters, options);
       if (!model) return model.error();
       found.push_back(std::move(*model));
       continue;
     }
-    const Result<const DispatcherEntry*> entry = find_any_dispatcher(name);
+    const Result<const DeciderEntry*> entry = find_any_decider(name);
     if (!entry && name == "symphony") {
       return invalid_input("symphony needs a trained model of this machine: symphony=FILE");
     }
@@ -124,9 +123,9 @@ Result<std::vector<NamedDispatcher>> find_dispatchers(const std::vector<std::str
   return found;
 }
 
-std::string dispatcher_help() {
-  std::string text = "Dispatchers:\n";
-  for (const DispatcherEntry& entry : all_dispatchers())
+std::string decider_help() {
+  std::string text = "Deciders:\n";
+  for (const DeciderEntry& entry : all_deciders())
     text += fmt::format("  {:<14} {}\n", entry.name, entry.what);
   text += fmt::format("  {:<14} {}\n", "symphony=FILE",
                       "a model of tutti train symphony, made for this machine");

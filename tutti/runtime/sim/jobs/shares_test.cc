@@ -1,4 +1,4 @@
-#include "tutti/runtime/cluster/flows.h"
+#include "tutti/runtime/sim/jobs/shares.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 namespace tutti {
 namespace {
 
-TEST(ClusterFlows, AloneEverythingGoesAtFullSpeed) {
-  ClusterFlows flows({10.0});
+TEST(SharedFlows, AloneEverythingGoesAtFullSpeed) {
+  SharedFlows flows({10.0});
   const Draw draw{0, 10};
   const int32_t flow = flows.join({&draw, 1}, 100, 7);
   EXPECT_EQ(flows.speed(flow), 1);
@@ -21,9 +21,9 @@ TEST(ClusterFlows, AloneEverythingGoesAtFullSpeed) {
   EXPECT_EQ(flows.next_finish(), kNever);
 }
 
-TEST(ClusterFlows, WhoAsksForLessThanItsShareGetsAllOfIt) {
+TEST(SharedFlows, WhoAsksForLessThanItsShareGetsAllOfIt) {
   // 10 to share: one asks for 2 and gets it; two ask for 8 and get 4 each.
-  ClusterFlows flows({10.0});
+  SharedFlows flows({10.0});
   const Draw little{0, 2};
   const Draw much{0, 8};
   const int32_t a = flows.join({&little, 1}, 100, 0);
@@ -41,10 +41,10 @@ TEST(ClusterFlows, WhoAsksForLessThanItsShareGetsAllOfIt) {
   EXPECT_DOUBLE_EQ(flows.speed(b), 0.625);
 }
 
-TEST(ClusterFlows, AFlowIsAsSlowAsTheScarcestThingItDrawsOn) {
+TEST(SharedFlows, AFlowIsAsSlowAsTheScarcestThingItDrawsOn) {
   // a draws on core and memory, b on memory alone: memory of 10 is divided 5 and 5, so that a,
   // which wanted 8, goes at 0.625 and leaves its core with 0.5 of 0.8.
-  ClusterFlows flows({1.0, 10.0});
+  SharedFlows flows({1.0, 10.0});
   const Draw a_draws[] = {{0, 0.8}, {1, 8}};
   const Draw b_draws[] = {{1, 8}};
   const int32_t a = flows.join(a_draws, 100, 0);
@@ -56,7 +56,7 @@ TEST(ClusterFlows, AFlowIsAsSlowAsTheScarcestThingItDrawsOn) {
 }
 
 // Transfers alone are shared as the simulator of single graphs shares them.
-TEST(ClusterFlows, TransfersAreSharedAsBetweenTheChannelsOfTheOtherSimulator) {
+TEST(SharedFlows, TransfersAreSharedAsBetweenTheChannelsOfTheOtherSimulator) {
   const Result<Machine> preset = make_preset("p100-4");
   ASSERT_TRUE(preset) << preset.error().message;
   MachineSpec spec = preset->spec();
@@ -70,7 +70,7 @@ TEST(ClusterFlows, TransfersAreSharedAsBetweenTheChannelsOfTheOtherSimulator) {
   const int pairs[][2] = {{0, 1}, {0, 2}, {2, 1}, {3, 0}};
   std::vector<double> capacities;
   for (const SharedResource& item : shared.list()) capacities.push_back(item.capacity);
-  ClusterFlows ours(capacities);
+  SharedFlows ours(capacities);
   Flows theirs(*machine);
   std::vector<std::vector<Draw>> draws(4);
   for (int i = 0; i < 4; ++i) {

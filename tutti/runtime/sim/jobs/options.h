@@ -1,7 +1,7 @@
 // How a simulated cluster behaves: what is true of it, and what of that is published.
 
-#ifndef TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
-#define TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
+#ifndef TUTTI_RUNTIME_SIM_JOBS_OPTIONS_H_
+#define TUTTI_RUNTIME_SIM_JOBS_OPTIONS_H_
 
 #include <cstdint>
 #include <vector>
@@ -23,7 +23,7 @@ struct HiddenTruth {
   double outstanding_threshold = 8;
 };
 
-// Load that no dispatcher sees: tenants that come and go, each using one device as an op of ours
+// Load that no decider sees: tenants that come and go, each using one device as an op of ours
 // would, of a kind that the cluster has, with all that this draws on the way: cores, memory, links,
 // switches. They take no slots.
 struct UnknownLoad {
@@ -34,8 +34,9 @@ struct UnknownLoad {
   Duration mean_off{20'000'000};
 };
 
-struct ClusterOptions {
-  bool noise = true;  // draw durations from the costs' noise; false: means
+struct JobSimOptions {
+  int32_t queue_depth = 0;  // how many ops may wait behind the busy slots of a device
+  bool noise = true;        // draw durations from the costs' noise; false: means
   HiddenTruth truth{};
   UnknownLoad unknown_load{};
   // What is published: each counter read `readings` times between decisions, each reading with a
@@ -54,8 +55,8 @@ std::vector<Counter> usual_counters(const Machine& machine);
 // What is hidden on the cluster of tutti/plan/default_cluster.h: it carries less than it states,
 // and tenants that take `unknown_load` of a resource (0: none) come soon and stay about as long as
 // twenty jobs do. No counters.
-ClusterOptions default_cluster_options(double unknown_load);
+JobSimOptions default_job_sim_options(double unknown_load);
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_CLUSTER_OPTIONS_H_
+#endif  // TUTTI_RUNTIME_SIM_JOBS_OPTIONS_H_

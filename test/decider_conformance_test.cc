@@ -1,4 +1,4 @@
-// Every dispatcher there is: work gets done, nothing illegal is answered, same seed same
+// Every decider there is: work gets done, nothing illegal is answered, same seed same
 // run.
 
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@
 #include "tutti/plan/default_cluster.h"
 #include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/paragon.h"
-#include "tutti/policy/symphony/dispatcher.h"
+#include "tutti/policy/symphony/decider.h"
 #include "tutti/runtime/arriving/real_cluster.h"
-#include "tutti/runtime/cluster/arrivals.h"
-#include "tutti/runtime/cluster/cluster_sim.h"
-#include "tutti/runtime/cluster/testing.h"
 #include "tutti/runtime/local/testing.h"
-#include "tutti/search/dispatchers.h"
+#include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/runtime/sim/jobs/testing.h"
+#include "tutti/search/deciders.h"
 
 namespace tutti {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 struct Case {
   const char* name;
   ArrivalSpec arrivals;
-  ClusterOptions options{};
+  JobSimOptions options{};
 };
 
 std::vector<Case> cases() {
@@ -33,15 +33,15 @@ std::vector<Case> cases() {
            {.unknown_load = {.share = 0.6}}}};
 }
 
-std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const double> values,
+std::vector<Duration> finishes_of(const DeciderEntry& entry, std::span<const double> values,
                                   const Case& one, uint64_t seed) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
   EXPECT_TRUE(jobs);
-  ClusterSim sim(cluster, one.options);
-  const auto dispatcher = entry.make(values);
-  const auto run = run_cluster(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *dispatcher,
-                               seed, 100'000);
+  JobSimulator sim(cluster, one.options);
+  const auto decider = entry.make(values);
+  const auto run =
+      run_jobs(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *decider, seed, 100'000);
   if (!run) {
     ADD_FAILURE() << entry.name << ", " << one.name << ": " << run.error().message;
     return {};
@@ -55,62 +55,62 @@ std::vector<Duration> finishes_of(const DispatcherEntry& entry, std::span<const 
   return finishes;
 }
 
-std::unique_ptr<Dispatcher> usual(const char* name) {
-  const DispatcherEntry* entry = find_any_dispatcher(name).value();
+std::unique_ptr<Decider> usual(const char* name) {
+  const DeciderEntry* entry = find_any_decider(name).value();
   return entry->make(entry->tuned());
 }
 
 // Decisions of 1 us beside ops of milliseconds are left to who makes them; those of 10 ms are not,
 // and the work gets done all the same.
-TEST(FallbackDispatcher, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
+TEST(FallbackDecider, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
   for (const Duration taken : {Duration(1'000), Duration(10'000'000)}) {
     Cluster cluster = default_cluster();
     const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
     ASSERT_TRUE(jobs);
-    ClusterSim sim(cluster, {});
+    JobSimulator sim(cluster, {});
     Duration now{0};
     // Asked before and after each decision.
-    FallbackDispatcher dispatcher(usual("fifo"), usual("graphene"),
-                                  {.clock = [&] { return now += taken; }});
-    const auto run = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
-                                 dispatcher, 1, 100'000);
+    FallbackDecider decider(usual("fifo"), usual("graphene"),
+                            {.clock = [&] { return now += taken; }});
+    const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
+                              decider, 1, 100'000);
     ASSERT_TRUE(run) << run.error().message;
     EXPECT_EQ(run->jobs.size(), 20U);
     for (const JobRecord& job : run->jobs) EXPECT_GT(job.finish, job.arrival);
-    EXPECT_EQ(dispatcher.gave_up(), taken > Duration(1'000'000));
+    EXPECT_EQ(decider.gave_up(), taken > Duration(1'000'000));
   }
 }
 
 // As a server's rounds are: too few decisions in each to judge by, and many of them.
-TEST(FallbackDispatcher, JudgesShortRunsTogetherAndTriesAgainLater) {
+TEST(FallbackDecider, JudgesShortRunsTogetherAndTriesAgainLater) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 1, 2));
   ASSERT_TRUE(jobs);
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   Duration now{0};
-  FallbackDispatcher dispatcher(usual("fifo"), usual("graphene"),
-                                {.checked_after = 400, .runs_without_slow = 3, .clock = [&] {
-                                   return now += Duration(10'000'000);
-                                 }});
+  FallbackDecider decider(usual("fifo"), usual("graphene"),
+                          {.checked_after = 400, .runs_without_slow = 3, .clock = [&] {
+                             return now += Duration(10'000'000);
+                           }});
   const auto run = [&] {
-    const auto ran = run_cluster(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),
-                                 dispatcher, 1, 100'000);
+    const auto ran = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),
+                              decider, 1, 100'000);
     EXPECT_TRUE(ran) << ran.error().message;
     return ran->decisions;
   };
   int runs = 1;
   const int64_t decisions = run();
   ASSERT_LT(decisions, 400);
-  for (; !dispatcher.gave_up() && runs < 400; ++runs) run();
-  EXPECT_TRUE(dispatcher.gave_up()) << runs << " runs of " << decisions << " decisions";
+  for (; !decider.gave_up() && runs < 400; ++runs) run();
+  EXPECT_TRUE(decider.gave_up()) << runs << " runs of " << decisions << " decisions";
   for (int i = 0; i < 2; ++i) run();
-  EXPECT_TRUE(dispatcher.gave_up());
+  EXPECT_TRUE(decider.gave_up());
   run();
-  EXPECT_FALSE(dispatcher.gave_up());
+  EXPECT_FALSE(decider.gave_up());
 }
 
-TEST(DispatcherConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
-  for (const DispatcherEntry& entry : all_dispatchers()) {
+TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
+  for (const DeciderEntry& entry : all_deciders()) {
     for (const Case& one : cases()) {
       const auto finishes = finishes_of(entry, entry.tuned(), one, 3);
       EXPECT_EQ(finishes.size(), static_cast<size_t>(one.arrivals.jobs)) << entry.name;
@@ -119,8 +119,8 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
   }
 }
 
-TEST(DispatcherConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
-  for (const DispatcherEntry& entry : all_dispatchers()) {
+TEST(DeciderConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
+  for (const DeciderEntry& entry : all_deciders()) {
     for (size_t k = 0; k < entry.knobs.size(); ++k) {
       for (const double value : {entry.knobs[k].choices.front(), entry.knobs[k].choices.back()}) {
         std::vector<double> values = entry.tuned();
@@ -133,23 +133,23 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
 }
 
 // The world that they were tuned for, on jobs of the test set: 60 of them, so that queues grow.
-TEST(DispatcherSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
+TEST(DeciderSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 40, 1));
   ASSERT_TRUE(jobs);
-  ClusterSim sim(cluster, default_cluster_options(0.8));
-  const auto slowdown = [&](const DispatcherEntry& entry, const std::vector<double>& values) {
+  JobSimulator sim(cluster, default_job_sim_options(0.8));
+  const auto slowdown = [&](const DeciderEntry& entry, const std::vector<double>& values) {
     double sum = 0;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
-      const auto dispatcher = entry.make(values);
-      const auto run = run_cluster(
-          sim, draw_arrivals(cluster, *jobs, {.load = 0.6, .jobs = 60}, seed), *dispatcher, seed);
+      const auto decider = entry.make(values);
+      const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.6, .jobs = 60}, seed),
+                                *decider, seed);
       EXPECT_TRUE(run);
       for (const JobRecord& job : run->jobs) sum += job.slowdown() / (3 * 60);
     }
     return sum;
   };
-  for (const DispatcherEntry& entry : dispatcher_registry()) {
+  for (const DeciderEntry& entry : decider_registry()) {
     const double tuned = slowdown(entry, entry.tuned());
     const double untuned = slowdown(entry, entry.untuned());
     EXPECT_LT(tuned, 1.1 * untuned) << entry.name;
@@ -162,23 +162,22 @@ TEST(DispatcherSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
 }
 
 // One device of one slot, and a graph that only a reconfigurable device can run.
-TEST(DispatcherConformance, EveryOneConfiguresWhatNothingElseCanRun) {
+TEST(DeciderConformance, EveryOneConfiguresWhatNothingElseCanRun) {
   CostSpec costs;
   costs.run_times = {{.kind = "a", .device_kind = "fpga", .time_ns_by_size = {{0, 100}}},
                      {.kind = "b", .device_kind = "fpga", .time_ns_by_size = {{0, 100}}}};
-  for (const DispatcherEntry& entry : all_dispatchers()) {
+  for (const DeciderEntry& entry : all_deciders()) {
     Cluster cluster = testing::small_cluster(costs);
     const auto job = testing::add(cluster, testing::chain({"a", "b", "a"}));
-    ClusterSim sim(cluster, {});
-    const auto dispatcher = entry.make(entry.tuned());
-    const auto run =
-        run_cluster(sim, {{Duration(0), job}, {Duration(10), job}}, *dispatcher, 1, 100);
+    JobSimulator sim(cluster, {});
+    const auto decider = entry.make(entry.tuned());
+    const auto run = run_jobs(sim, {{Duration(0), job}, {Duration(10), job}}, *decider, 1, 100);
     EXPECT_TRUE(run) << entry.name << ": " << run.error().message;
   }
 }
 
 // On two devices of this host with memories of their own, with whatever counters there are.
-TEST(DispatcherConformance, EveryOneGetsTheWorkDoneForReal) {
+TEST(DeciderConformance, EveryOneGetsTheWorkDoneForReal) {
   Cluster cluster = must(Cluster::make(testing::islands(2, 1), {}));
   const ChainmmSpec spec{.size = 48, .split = {2, 2, 2}, .devices = 2};
   const auto job = must(cluster.add_job(must(make_chainmm(spec)).graph));
@@ -187,17 +186,17 @@ TEST(DispatcherConformance, EveryOneGetsTheWorkDoneForReal) {
   const std::vector<Counter> counters = usual_counters(cluster.machine());
   const auto real = must(RealCluster::open(cluster, OpTable::standard(), {.counters = counters}));
   ASSERT_TRUE(real->load(arrivals));
-  const auto expect_done = [&](const std::string& name, Dispatcher& dispatcher) {
-    const auto run = real->run(dispatcher, 1);
+  const auto expect_done = [&](const std::string& name, Decider& decider) {
+    const auto run = real->run(decider, 1);
     ASSERT_TRUE(run) << name << ": " << run.error().message;
     for (const JobRecord& record : run->run.jobs) EXPECT_GT(record.finish, record.arrival) << name;
     EXPECT_TRUE(must(real->verify_last()).good) << name;
   };
-  for (const DispatcherEntry& entry : all_dispatchers()) {
+  for (const DeciderEntry& entry : all_deciders()) {
     expect_done(entry.name, *entry.make(entry.tuned()));
   }
   const TensorFile fresh = SymphonyModel::fresh({}, cluster, counters, 1);
-  SymphonyDispatcher symphony(must(SymphonyModel::load(fresh, "fresh", cluster, counters)));
+  SymphonyDecider symphony(must(SymphonyModel::load(fresh, "fresh", cluster, counters)));
   expect_done("symphony", symphony);
 }
 
@@ -211,10 +210,10 @@ TEST(PlannedAuto, TakesJobsThatAreAloneNoLongerThanHeftsPlansInTheMean) {
   double best = 0;
   for (const auto& job : *jobs) {
     const auto alone = [&](const char* name) {
-      const DispatcherEntry* entry = find_any_dispatcher(name).value();
-      ClusterSim sim(cluster, {.noise = false});
+      const DeciderEntry* entry = find_any_decider(name).value();
+      JobSimulator sim(cluster, {.noise = false});
       const auto run =
-          run_cluster(sim, {{Duration(0), job}}, *entry->make(entry->tuned()), 1, 100'000);
+          run_jobs(sim, {{Duration(0), job}}, *entry->make(entry->tuned()), 1, 100'000);
       EXPECT_TRUE(run) << run.error().message;
       return run ? run->jobs[0].slowdown() : 0;
     };
@@ -232,13 +231,13 @@ TEST(Paragon, LearnsWhoSlowsWhomDownAndKeepsApart) {
   Cluster cluster = testing::small_cluster(costs);
   const auto stream = testing::add(cluster, testing::chain({"stream"}));
   const auto compute = testing::add(cluster, testing::chain({"compute"}));
-  ClusterSim sim(cluster, {});
+  JobSimulator sim(cluster, {});
   std::vector<Arrival> arrivals;
   for (int i = 0; i < 400; ++i) {
     arrivals.push_back({Duration(500 * i), i % 3 == 0 ? compute : stream});
   }
   Paragon paragon({.learning_rate = 0.1, .patience = 0});
-  const auto run = run_cluster(sim, arrivals, paragon, 1);
+  const auto run = run_jobs(sim, arrivals, paragon, 1);
   ASSERT_TRUE(run) << run.error().message;
   Interference learned = paragon.learned();
   const DeviceId cpu{0};

@@ -3,8 +3,8 @@
 //
 // One object serves one simulation.
 
-#ifndef TUTTI_RUNTIME_CLUSTER_METERS_H_
-#define TUTTI_RUNTIME_CLUSTER_METERS_H_
+#ifndef TUTTI_RUNTIME_SIM_JOBS_METERS_H_
+#define TUTTI_RUNTIME_SIM_JOBS_METERS_H_
 
 #include <memory>
 #include <span>
@@ -12,8 +12,8 @@
 
 #include "tutti/base/random.h"
 #include "tutti/plan/cluster.h"
-#include "tutti/runtime/cluster/flows.h"
-#include "tutti/runtime/cluster/options.h"
+#include "tutti/runtime/sim/jobs/options.h"
+#include "tutti/runtime/sim/jobs/shares.h"
 #include "tutti/telemetry/sampler.h"
 #include "tutti/telemetry/simulated.h"
 
@@ -21,7 +21,7 @@ namespace tutti {
 
 class Meters {
  public:
-  Meters(const Cluster& cluster, const ClusterOptions& options, std::span<const double> capacities);
+  Meters(const Cluster& cluster, const JobSimOptions& options, std::span<const double> capacities);
 
   void reset(uint64_t seed);
 
@@ -41,7 +41,7 @@ class Meters {
   double waiting(const Resource& resource) const;
 
   const Cluster& cluster_;
-  const ClusterOptions& options_;
+  const JobSimOptions& options_;
   std::vector<double> capacities_;
   Rng rng_{0};
   double elapsed_ = 0;            // ns of the interval that is open
@@ -56,4 +56,4 @@ class Meters {
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_CLUSTER_METERS_H_
+#endif  // TUTTI_RUNTIME_SIM_JOBS_METERS_H_

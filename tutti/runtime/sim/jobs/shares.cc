@@ -1,4 +1,4 @@
-#include "tutti/runtime/cluster/flows.h"
+#include "tutti/runtime/sim/jobs/shares.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,13 +15,13 @@ constexpr double kSlack = 1e-9;
 
 }  // namespace
 
-ClusterFlows::ClusterFlows(std::vector<double> capacities) : capacities_(std::move(capacities)) {
+SharedFlows::SharedFlows(std::vector<double> capacities) : capacities_(std::move(capacities)) {
   used_.assign(capacities_.size(), 0.0);
   slope_.assign(capacities_.size(), 0.0);
   full_.assign(capacities_.size(), 0);
 }
 
-void ClusterFlows::reset() {
+void SharedFlows::reset() {
   flows_.clear();
   active_.clear();
   free_.clear();
@@ -30,7 +30,7 @@ void ClusterFlows::reset() {
   stale_ = true;
 }
 
-int32_t ClusterFlows::join(std::span<const Draw> draws, double work, int32_t owner) {
+int32_t SharedFlows::join(std::span<const Draw> draws, double work, int32_t owner) {
   auto index = static_cast<int32_t>(flows_.size());
   if (free_.empty()) {
     flows_.emplace_back();
@@ -47,7 +47,7 @@ int32_t ClusterFlows::join(std::span<const Draw> draws, double work, int32_t own
   return index;
 }
 
-void ClusterFlows::leave(int32_t flow) {
+void SharedFlows::leave(int32_t flow) {
   const auto found = std::find(active_.begin(), active_.end(), flow);
   TUTTI_CHECK(found != active_.end());
   active_.erase(found);
@@ -55,14 +55,14 @@ void ClusterFlows::leave(int32_t flow) {
   stale_ = true;
 }
 
-void ClusterFlows::advance(Duration now) {
+void SharedFlows::advance(Duration now) {
   share_out();
   const auto elapsed = static_cast<double>((now - now_).count());
   for (const int32_t index : active_) flows_[index].left -= flows_[index].speed * elapsed;
   now_ = now;
 }
 
-Duration ClusterFlows::next_finish() {
+Duration SharedFlows::next_finish() {
   share_out();
   double first = std::numeric_limits<double>::infinity();
   for (const int32_t index : active_) {
@@ -74,7 +74,7 @@ Duration ClusterFlows::next_finish() {
   return now_ + Duration(static_cast<int64_t>(first + (1 - 1e-6)));
 }
 
-void ClusterFlows::take_finished(std::vector<int32_t>& owners) {
+void SharedFlows::take_finished(std::vector<int32_t>& owners) {
   size_t kept = 0;
   for (const int32_t index : active_) {
     if (flows_[index].left > 1e-6) {
@@ -88,26 +88,26 @@ void ClusterFlows::take_finished(std::vector<int32_t>& owners) {
   active_.resize(kept);
 }
 
-std::span<const double> ClusterFlows::used() {
+std::span<const double> SharedFlows::used() {
   share_out();
   return used_;
 }
 
-std::span<const uint8_t> ClusterFlows::full() {
+std::span<const uint8_t> SharedFlows::full() {
   share_out();
   return full_;
 }
 
-double ClusterFlows::speed(int32_t flow) {
+double SharedFlows::speed(int32_t flow) {
   share_out();
   return flows_[flow].speed;
 }
 
-void ClusterFlows::use(const Flow& flow) {
+void SharedFlows::use(const Flow& flow) {
   for (const Draw& draw : flow.draws) used_[draw.resource] += draw.amount * flow.speed;
 }
 
-void ClusterFlows::share_out() {
+void SharedFlows::share_out() {
   if (!stale_) return;
   stale_ = false;
   std::fill(used_.begin(), used_.end(), 0.0);
@@ -126,7 +126,7 @@ void ClusterFlows::share_out() {
 
 // Progressive filling: raise the dominant shares of all flows together; a flow stops when it is at
 // full speed or a resource that it draws on is full.
-void ClusterFlows::fill() {
+void SharedFlows::fill() {
   std::fill(used_.begin(), used_.end(), 0.0);
   rising_.assign(active_.begin(), active_.end());
   for (const int32_t index : active_) {
