@@ -30,7 +30,7 @@
 #include "tutti/search/deciders.h"
 #include "tutti/serve/api.h"
 #include "tutti/serve/run/cluster_runner.h"
-#include "tutti/serve/run/rounds_runner.h"
+#include "tutti/serve/run/shared_runner.h"
 
 namespace tutti {
 namespace {
@@ -158,17 +158,17 @@ Result<bool> is_for_many_jobs(const std::string& name) {
 }
 
 // Several real jobs at once.
-Result<Running> make_rounds(const ServeArguments& arguments, const Machine& machine,
+Result<Running> make_shared(const ServeArguments& arguments, const Machine& machine,
                             RunnerOptions options, int places) {
-  RoundsOptions rounds{.places = places};
+  SharedRunnerOptions shared{.places = places};
   if (is_model(options.policy)) {
-    rounds.feed = read_host(machine, {.interval = std::chrono::milliseconds(10)});
-    rounds.counters = counters_for_real(machine, *rounds.feed);
+    shared.feed = read_host(machine, {.interval = std::chrono::milliseconds(10)});
+    shared.counters = counters_for_real(machine, *shared.feed);
   }
   const ModelDeciderOptions decider{.fallback =
                                         arguments.fallback == "none" ? "" : arguments.fallback};
   const MakeDecider make = decider_called(options.policy, decider);
-  auto runner = make_rounds_runner(machine, std::move(options), std::move(rounds), make);
+  auto runner = make_shared_runner(machine, std::move(options), std::move(shared), make);
   if (!runner) return runner.error();
   Result<std::unique_ptr<Meter>> meter = make_host_meter();
   if (!meter) return meter.error();
@@ -199,7 +199,7 @@ Result<Running> make_running(const ServeArguments& arguments, const Machine& mac
   }
   const Result<bool> many = is_for_many_jobs(options.policy);
   if (!many) return many.error();
-  if (*many) return make_rounds(arguments, machine, std::move(options), places);
+  if (*many) return make_shared(arguments, machine, std::move(options), places);
   if (arguments.parallel > 1) {
     return invalid_input(fmt::format(
         "real runs decided by {} go one after another; several at once need a decider, such as "

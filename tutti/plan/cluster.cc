@@ -32,17 +32,30 @@ Cluster::Cluster(Shared<Machine> machine, CostSpec costs)
 }
 
 Result<std::shared_ptr<const Job>> Cluster::add_job(Graph graph) {
+  Result<std::shared_ptr<Job>> job = make_job(std::move(graph));
+  if (!job) return job.error();
+  add(**job);
+  return std::shared_ptr<const Job>(std::move(*job));
+}
+
+void Cluster::add(Job& job) {
+  for (const OpId op : job.graph().ops()) {
+    const OpKindId kind = kind_of(job.graph().op_kind_name(op));
+    job.kinds_.push_back(kind);
+    for (const DeviceId device : job.devices_for(op))
+      runs_[static_cast<size_t>(kind.index) * first_slot_.size() + device.index] = 1;
+  }
+}
+
+Result<std::shared_ptr<Job>> Cluster::make_job(Graph graph) const {
   Result<Problem> problem = Problem::make(std::move(graph), machine_, costs_);
   if (!problem) return problem.error();
   std::shared_ptr<Job> job(new Job(std::move(*problem)));
   std::vector<Duration> until(static_cast<size_t>(job->graph().size()), Duration(0));
   for (const OpId op : job->graph().ops()) {
-    job->kinds_.push_back(kind_of(job->graph().op_kind_name(op)));
     Duration least = kNever;
-    for (const DeviceId device : job->devices_for(op)) {
+    for (const DeviceId device : job->devices_for(op))
       least = std::min(least, job->costs().run_time(op, device));
-      runs_[static_cast<size_t>(job->kind(op).index) * first_slot_.size() + device.index] = 1;
-    }
     job->least_.push_back(std::max(least, Duration(1)));
   }
   for (const OpId op : job->graph().topological_order()) {
@@ -54,7 +67,7 @@ Result<std::shared_ptr<const Job>> Cluster::add_job(Graph graph) {
     until[op.index] = start + job->least_[op.index];
     job->critical_path_ = std::max(job->critical_path_, until[op.index]);
   }
-  return std::shared_ptr<const Job>(std::move(job));
+  return job;
 }
 
 OpKindId Cluster::kind_of(std::string_view name) {

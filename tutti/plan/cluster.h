@@ -60,6 +60,10 @@ class Cluster {
 
   // Fails as Problem::make does.
   Result<std::shared_ptr<const Job>> add_job(Graph graph);
+  // The two halves of it, for a server: making a job takes long, and any thread may do it; it is
+  // added, which takes little, when no other thread reads the cluster.
+  Result<std::shared_ptr<Job>> make_job(Graph graph) const;
+  void add(Job& job);
 
   const Machine& machine() const { return *machine_; }
   Shared<Machine> shared_machine() const { return machine_; }

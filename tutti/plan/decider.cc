@@ -71,8 +71,10 @@ Result<void> check_execute(const WorldState& state, const Action& action) {
   if (!job.job->problem().allows(action.op, action.device))
     return invalid_input(op + " may not run on " + device_name(state, action.device));
   if (!state.has_room(action.device, job.job->kind(action.op))) {
-    return invalid_input(fmt::format("{} has no free slot and no place in its queue for {}",
-                                     device_name(state, action.device), op));
+    const bool queues = state.devices[action.device.index].depth > 0;
+    return invalid_input(fmt::format("{} has no free slot{} for {}",
+                                     device_name(state, action.device),
+                                     queues ? " and no place in its queue" : "", op));
   }
   return {};
 }

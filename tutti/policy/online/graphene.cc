@@ -256,6 +256,7 @@ double Graphene::packing(const WorldState& state, OpKindId kind, const Opening& 
 }
 
 std::optional<PlacingDecider::Choice> Graphene::choose(const WorldState& state) {
+  forget_ended(state, orders_);
   find_free(state);
   // Work left in each job, over the mean.
   std::vector<double> left;

@@ -17,6 +17,7 @@ const std::vector<double>& OnlineHeft::ranks(const std::shared_ptr<const Job>& j
 }
 
 void OnlineHeft::gather(const WorldState& state) {
+  forget_ended(state, ranks_);
   candidates_.clear();
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);

@@ -51,6 +51,13 @@ class Openings {
   std::vector<Promise> promises_;
 };
 
+// Forgets what was computed for jobs that have ended, now and then. By std::shared_ptr<const Job>.
+template <class Map>
+void forget_ended(const WorldState& state, Map& by_job) {
+  if (by_job.size() <= 2 * state.in_system.size() + 16) return;
+  std::erase_if(by_job, [](const auto& entry) { return entry.first.use_count() == 1; });
+}
+
 // When what a slot has (launched, being configured, and promised to an op) is expected to end, by
 // mean run times; never before now.
 Duration expected_end(const WorldState& state, const Openings& openings, int32_t slot);

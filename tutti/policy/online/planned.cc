@@ -15,6 +15,7 @@ const Plan& Planned::plan_of(const std::shared_ptr<const Job>& job) {
 }
 
 std::optional<PlacingDecider::Choice> Planned::choose(const WorldState& state) {
+  forget_ended(state, plans_);
   std::optional<Choice> best;
   int64_t first = std::numeric_limits<int64_t>::max();
   for (const JobId id : state.in_system) {

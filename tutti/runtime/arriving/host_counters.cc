@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tutti/runtime/arriving/own_counters.h"
+#include "tutti/runtime/local/jobs/own_counters.h"
 #include "tutti/runtime/sim/jobs/options.h"
 #include "tutti/telemetry/available.h"
 

@@ -3,19 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "tutti/base/check.h"
-#include "tutti/graph/joined.h"
 #include "tutti/kernels/inputs.h"
-#include "tutti/runtime/arriving/job_policy.h"
-#include "tutti/trace/check.h"
 
 namespace tutti {
-namespace {
 
-Result<void> check_contexts(const Machine& machine) {
+Result<void> check_no_contexts(const Machine& machine) {
   for (const DeviceId device : machine.devices()) {
     if (machine.device(device).contexts == 0) continue;
     return invalid_input(
@@ -25,8 +20,6 @@ Result<void> check_contexts(const Machine& machine) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<void> check_arriving(const Problem& problem) {
   const Graph& graph = problem.graph;
@@ -42,21 +35,28 @@ Result<void> check_arriving(const Problem& problem) {
   return check_dtypes(graph);
 }
 
-struct RealCluster::Loaded {
-  std::vector<Arrival> arrivals;
-  Joined joined;  // its graph is the problem's
-  Problem problem;
-};
+RealCluster::RealCluster(const Cluster& cluster, OpTable ops, RealClusterOptions options,
+                         std::unique_ptr<Hardware> hardware)
+    : cluster_(cluster),
+      ops_(std::move(ops)),
+      options_(std::move(options)),
+      hardware_(std::move(hardware)),
+      engine_(cluster, ops_, *hardware_,
+              {.queue_depth = options_.queue_depth,
+               .keep_results = true,
+               .note_decisions = true,
+               .counters = options_.counters,
+               .feed = options_.feed}) {}
 
-RealCluster::RealCluster(const Cluster& cluster, RealClusterOptions options,
-                         std::unique_ptr<LocalRuntime> runtime)
-    : cluster_(cluster), options_(std::move(options)), runtime_(std::move(runtime)) {}
-
-RealCluster::~RealCluster() = default;
+RealCluster::~RealCluster() {
+  runs_.clear();  // before the engine, whose memory they hold
+  inputs_.clear();
+}
 
 Result<std::unique_ptr<RealCluster>> RealCluster::open(const Cluster& cluster, OpTable ops,
                                                        RealClusterOptions options) {
-  Result<std::unique_ptr<Hardware>> hardware = bind_hardware(cluster.machine());
+  if (Result<void> good = check_no_contexts(cluster.machine()); !good) return good.error();
+  auto hardware = bind_hardware(cluster.machine());
   if (!hardware) return hardware.error();
   return open(cluster, std::move(ops), std::move(options), std::move(*hardware));
 }
@@ -64,108 +64,84 @@ Result<std::unique_ptr<RealCluster>> RealCluster::open(const Cluster& cluster, O
 Result<std::unique_ptr<RealCluster>> RealCluster::open(const Cluster& cluster, OpTable ops,
                                                        RealClusterOptions options,
                                                        std::unique_ptr<Hardware> hardware) {
-  if (Result<void> good = check_contexts(cluster.machine()); !good) return good.error();
-  auto runtime = LocalRuntime::open(cluster.machine(), std::move(ops), std::move(hardware));
-  if (!runtime) return runtime.error();
+  if (Result<void> good = check_no_contexts(cluster.machine()); !good) return good.error();
   return std::unique_ptr<RealCluster>(
-      new RealCluster(cluster, std::move(options), std::move(*runtime)));
+      new RealCluster(cluster, std::move(ops), std::move(options), std::move(hardware)));
 }
 
 std::string RealCluster::note() const {
-  return runtime_->note();
+  return hardware_->note();
 }
 
 Result<void> RealCluster::load(std::vector<Arrival> arrivals) {
   TUTTI_CHECK(std::is_sorted(arrivals.begin(), arrivals.end(),
                              [](const Arrival& a, const Arrival& b) { return a.time < b.time; }));
-  std::vector<const Graph*> parts;
+  runs_.clear();
+  if (!options_.keep_inputs) inputs_.clear();
   for (const Arrival& arrival : arrivals) {
     if (Result<void> good = check_arriving(arrival.job->problem()); !good) return good;
-    parts.push_back(&arrival.job->graph());
+    std::shared_ptr<JobInputs>& inputs = inputs_[arrival.job];
+    if (inputs != nullptr) continue;
+    auto made = engine_.prepare(arrival.job, [&](ValueId value, const Block& block) {
+      if (can_fill(block.dtype))
+        fill_input(arrival.job->graph(), value, options_.input_seed, block);
+    });
+    if (!made) return made.error();
+    inputs = std::move(*made);
   }
-  Result<Joined> joined = join_graphs("jobs", parts);
-  if (!joined) return joined.error();
-  Result<Problem> problem =
-      Problem::make(std::move(joined->graph), cluster_.shared_machine(), cluster_.costs());
-  if (!problem) return problem.error();
-  loaded_ = std::make_unique<Loaded>(
-      Loaded{std::move(arrivals), std::move(*joined), std::move(*problem)});
-  LocalOptions local;
-  local.keep_inputs = options_.keep_inputs;
-  local.stop = options_.stop;
-  local.progress = options_.progress;
-  local.input = [this](ValueId value, const Block& block) { fill(value, block); };
-  runtime_->set_options(std::move(local));
+  arrivals_ = std::move(arrivals);
   return {};
 }
 
-void RealCluster::fill(ValueId value, const Block& block) {
-  if (!can_fill(block.dtype)) return;
-  const Joined::Place& place = loaded_->joined.value_places[static_cast<size_t>(value.index)];
-  const std::shared_ptr<const Job>& job = loaded_->arrivals[static_cast<size_t>(place.part)].job;
-  if (!options_.keep_inputs) {
-    fill_input(job->graph(), ValueId{place.index}, options_.input_seed, block);
-    return;
-  }
-  const auto bytes = static_cast<size_t>(loaded_->problem.graph.bytes(value));
-  std::vector<std::byte>& kept = inputs_[{job, place.index}];
-  if (kept.empty()) {
-    fill_input(job->graph(), ValueId{place.index}, options_.input_seed, block);
-    const auto* data = static_cast<const std::byte*>(block.data);
-    kept.assign(data, data + bytes);
-  } else {
-    std::memcpy(block.data, kept.data(), bytes);
-  }
-}
-
 Result<RealJobsRun> RealCluster::run(Decider& decider, uint64_t seed) {
-  TUTTI_CHECK(loaded_ != nullptr);
-  JobPolicy jobs(cluster_, loaded_->joined, loaded_->arrivals, decider, options_.counters,
-                 options_.feed, options_.ended);
-  decider.begin(cluster_, seed);
-  Policy policy = jobs.policy();
-  Result<Trace> trace = [&] {
+  TUTTI_CHECK(!arrivals_.empty());
+  runs_.clear();
+  int64_t ops = 0;
+  for (const Arrival& arrival : arrivals_) {
+    JobRun::Ended ended;
+    if (options_.ended) ended = [this](const JobRun& run) { options_.ended(run.record()); };
+    auto run = engine_.make_run(arrival.job, inputs_.at(arrival.job), std::move(ended));
+    if (!run) return run.error();
+    (*run)->due = arrival.time;
+    runs_.push_back(std::move(*run));
+    ops += arrival.job->graph().size();
+  }
+  const std::optional<Error> error = [&] {
     const HiddenLoad hidden_load(options_.unknown_load, seed);
-    return runtime_->run_online(loaded_->problem, policy, jobs);
+    engine_.begin(decider, seed, runs_);
+    return engine_.wait([&] {
+      if (options_.progress) options_.progress(engine_.scheduler().ended_ops(), ops);
+      return options_.stop.now();
+    });
   }();
-  if (!trace) return trace.error();
-  const auto faults = check_trace(loaded_->problem, *trace, rules_for(*trace, nullptr));
-  if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
-  RealJobsRun made{.run = jobs.run(), .decision_times = jobs.decision_times()};
-  for (JobRecord& record : made.run.jobs) {
-    record.trace.runtime = trace->runtime;
-    record.trace.measurement = trace->measurement;
-    record.trace.graph_fingerprint = record.job->graph().fingerprint();
-    record.trace.machine_fingerprint = cluster_.machine().fingerprint();
+  const Scheduler& scheduler = engine_.scheduler();
+  if (options_.stop.now())
+    return failed(fmt::format("cancelled after {} of {} ops", scheduler.ended_ops(), ops));
+  if (error) return *error;
+  RealJobsRun made{
+      .run = {.jobs = {}, .decisions = scheduler.decisions(), .reward = scheduler.reward()},
+      .decision_times = scheduler.decision_times()};
+  for (const std::shared_ptr<JobRun>& run : runs_) {
+    if (run->error()) return *run->error();
+    JobRecord& record = made.run.jobs.emplace_back(run->record());
     record.trace.seed = seed;
-    record.trace.makespan = record.finish;
-  }
-  for (OpSpan span : trace->ops) {
-    const auto& place = loaded_->joined.op_places[static_cast<size_t>(span.op.index)];
-    span.op = OpId{place.index};
-    made.run.jobs[static_cast<size_t>(place.part)].trace.ops.push_back(span);
-  }
-  for (TransferSpan span : trace->transfers) {
-    const auto& place = loaded_->joined.value_places[static_cast<size_t>(span.value.index)];
-    span.value = ValueId{place.index};
-    made.run.jobs[static_cast<size_t>(place.part)].trace.transfers.push_back(span);
+    made.run.makespan = std::max(made.run.makespan, record.finish);
   }
   return made;
 }
 
 Result<Verified> RealCluster::verify_last() const {
-  TUTTI_CHECK(loaded_ != nullptr);
+  TUTTI_CHECK(!runs_.empty());
   Verified all;
-  for (size_t i = 0; i < loaded_->arrivals.size(); ++i) {
-    const std::shared_ptr<const Job>& job = loaded_->arrivals[i].job;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    const std::shared_ptr<const Job>& job = runs_[i]->job();
     if (!references_.contains(job)) {
       auto reference = reference_values(job->graph(), options_.input_seed);
       if (!reference) return reference.error();
       references_.emplace(job, std::move(*reference));
     }
-    const auto one = verify_against(job->graph(), references_.at(job), [&](ValueId value) {
-      return runtime_->result(loaded_->joined.value(static_cast<int32_t>(i), value));
-    });
+    const auto one = verify_against(job->graph(), references_.at(job),
+                                    [&](ValueId value) { return runs_[i]->result(value); });
     if (!one) return one.error();
     all.values += one->values;
     all.good = all.good && one->good;

@@ -19,9 +19,8 @@
 #include <vector>
 
 #include "tutti/runtime/arriving/hidden_load.h"
-#include "tutti/runtime/local/local.h"
+#include "tutti/runtime/local/jobs/engine.h"
 #include "tutti/runtime/local/verify.h"
-#include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/telemetry/counter_feed.h"
 
 namespace tutti {
@@ -32,20 +31,23 @@ struct RealClusterOptions {
   std::vector<Counter> counters{};
   const CounterFeed* feed = nullptr;
   HiddenLoadSpec unknown_load{};
+  int32_t queue_depth = 2;  // of each device; see JobEngineOptions
   uint64_t input_seed = 1;  // of the numbers that jobs compute with
   // Inputs of a job stay in memory for as long as this object lives; false: where jobs do not come
   // again.
   bool keep_inputs = true;
   Stop stop{};
   std::function<void(int64_t ended, int64_t ops)> progress{};  // called now and then
-  // A job has ended, whatever becomes of the others. Called by threads that run ops, one at a time:
-  // soon done, and no call of the cluster's. The record has no trace yet.
+  // A job has ended, whatever becomes of the others. Called by the scheduler: soon done, and no
+  // call of the cluster's.
   std::function<void(const JobRecord& job)> ended{};
 };
 
 // Ok if jobs of that problem can be run here, code for its ops apart; else a sentence
 // (invalid_input): it has no ops, ops that must share a device, or numbers that no kernel knows.
 Result<void> check_arriving(const Problem& problem);
+// Ok, or a sentence (invalid_input): a device has contexts, which nothing on this host has.
+Result<void> check_no_contexts(const Machine& machine);
 
 struct RealJobsRun {
   JobsRecord run;
@@ -68,12 +70,12 @@ class RealCluster {
   std::string note() const;
 
   // The jobs of the next runs, by rising time. Fails (invalid_input) with a sentence as
-  // check_arriving does, or if all together are too large for one graph.
+  // check_arriving does, (infeasible) if their inputs do not fit into memory.
   Result<void> load(std::vector<Arrival> arrivals);
 
   // The seed is the decider's and the unknown load's. Fails with a sentence if the decider
-  // answers what check_action does not allow, as LocalRuntime::run_online does, and if what
-  // happened does not pass the check of traces. Requires that jobs were loaded.
+  // answers what check_action does not allow, if a job failed, after the others have ended, and if
+  // what happened does not pass the check of traces. Requires that jobs were loaded.
   Result<RealJobsRun> run(Decider& decider, uint64_t seed);
 
   // Whether every job of the last run came to what the float64 reference comes to; the worst of
@@ -81,17 +83,17 @@ class RealCluster {
   Result<Verified> verify_last() const;
 
  private:
-  struct Loaded;
-  void fill(ValueId value, const Block& block);
-  RealCluster(const Cluster& cluster, RealClusterOptions options,
-              std::unique_ptr<LocalRuntime> runtime);
+  RealCluster(const Cluster& cluster, OpTable ops, RealClusterOptions options,
+              std::unique_ptr<Hardware> hardware);
 
   const Cluster& cluster_;
+  OpTable ops_;
   RealClusterOptions options_;
-  std::unique_ptr<LocalRuntime> runtime_;
-  std::unique_ptr<Loaded> loaded_;
-  // Numbers of inputs, by job and value: drawing them again would take longer than many runs.
-  std::map<std::pair<std::shared_ptr<const Job>, int32_t>, std::vector<std::byte>> inputs_;
+  std::unique_ptr<Hardware> hardware_;
+  JobEngine engine_;
+  std::vector<Arrival> arrivals_;
+  std::map<std::shared_ptr<const Job>, std::shared_ptr<JobInputs>> inputs_;
+  std::vector<std::shared_ptr<JobRun>> runs_;  // of the last run, with their results
   mutable std::map<std::shared_ptr<const Job>, std::vector<Tensor>> references_;
 };
 

@@ -10,22 +10,6 @@
 namespace tutti {
 namespace {
 
-// Kernels write as many elements as a shape has: a value that states fewer bytes has no room.
-Result<void> check_sizes(const Graph& graph) {
-  for (const ValueId value : graph.values()) {
-    const int64_t element = element_bytes(graph.dtype(value));
-    if (element == 0 || graph.shape(value).empty()) continue;
-    int64_t left = graph.bytes(value) / element;
-    for (const int64_t size : graph.shape(value)) left = size == 0 ? INT64_MAX : left / size;
-    if (left > 0) continue;
-    return invalid_input(
-        fmt::format("value '{}' states {} bytes, fewer than its shape and dtype have; leave its "
-                    "bytes out",
-                    graph.value_name(value), graph.bytes(value)));
-  }
-  return {};
-}
-
 // Whether the ops on devices with slots in use, and all inputs, are in one memory.
 bool is_in_one_memory(const Problem& problem, const std::vector<int>& slots) {
   MemoryId memory{};
@@ -56,7 +40,7 @@ bool has_bytes(const Graph& graph) {
 
 Run::Run(const Machine& machine, const OpTable& ops, Hardware& hardware)
     : run_(machine),
-      codes_(run_, ops),
+      codes_(machine, ops),
       dispatch_(machine, run_.clock, run_.crew),
       readiness_(run_),
       values_(run_, hardware, *this),
@@ -103,7 +87,7 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   }
   if (options.trace) ready_at_.resize(static_cast<size_t>(problem.graph.size()));
   values_.begin();
-  codes_.begin();
+  codes_.begin(problem.graph);
   return {};
 }
 

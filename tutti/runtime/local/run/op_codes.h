@@ -1,4 +1,4 @@
-// The code for each op of a run, by its kind and device, looked up once when the run begins.
+// The code for each op of a graph, by its kind and device, looked up once when a run begins.
 
 #ifndef TUTTI_RUNTIME_LOCAL_RUN_OP_CODES_H_
 #define TUTTI_RUNTIME_LOCAL_RUN_OP_CODES_H_
@@ -6,20 +6,21 @@
 #include <vector>
 
 #include "tutti/runtime/local/op_table.h"
-#include "tutti/runtime/local/run/context.h"
+#include "tutti/machine/machine.h"
 
 namespace tutti {
 
 class OpCodes {
  public:
   // Keeps references.
-  OpCodes(const EngineContext& run, const OpTable& ops) : run_(run), ops_(ops) {}
+  OpCodes(const Machine& machine, const OpTable& ops) : machine_(machine), ops_(ops) {}
 
-  void begin();
+  // Of that graph, which must stay.
+  void begin(const Graph& graph);
   // Null if there is none.
   const OpTable::Entry* find(OpId op, DeviceId device) const {
-    return codes_[static_cast<size_t>(run_.graph().op_kind(op).index) *
-                      static_cast<size_t>(run_.machine.size()) +
+    return codes_[static_cast<size_t>(graph_->op_kind(op).index) *
+                      static_cast<size_t>(machine_.size()) +
                   static_cast<size_t>(device.index)];
   }
   // Fails (invalid_input) if there is no code for the op there, or none for its dtypes.
@@ -34,10 +35,15 @@ class OpCodes {
   Result<void> check_dtype(OpId op, DeviceId device, const OpTable::Entry& code,
                            ValueId value) const;
 
-  const EngineContext& run_;
+  const Machine& machine_;
   const OpTable& ops_;
+  const Graph* graph_ = nullptr;
   std::vector<const OpTable::Entry*> codes_;  // by kind x device
 };
+
+// Kernels write as many elements as a shape has: fails (invalid_input) if a value states fewer
+// bytes than that.
+Result<void> check_sizes(const Graph& graph);
 
 }  // namespace tutti
 

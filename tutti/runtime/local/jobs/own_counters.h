@@ -9,8 +9,8 @@
 // A core that another process uses makes ops longer too; what is said of a memory is then too much.
 // That is why only ops that draw on it count.
 
-#ifndef TUTTI_RUNTIME_ARRIVING_OWN_COUNTERS_H_
-#define TUTTI_RUNTIME_ARRIVING_OWN_COUNTERS_H_
+#ifndef TUTTI_RUNTIME_LOCAL_JOBS_OWN_COUNTERS_H_
+#define TUTTI_RUNTIME_LOCAL_JOBS_OWN_COUNTERS_H_
 
 #include <vector>
 
@@ -26,10 +26,10 @@ class OwnCounters {
   // Speaks of those of the counters that it can tell.
   OwnCounters(const Cluster& cluster, const std::vector<Counter>& counters);
 
-  // An op was launched in that slot, in the state before that: what it has to fetch.
-  void launched(const WorldState& state, const Action& action, int32_t slot);
-  // It has its operands; it has ended.
-  void started(int32_t slot, Duration launched, Duration now);
+  // An op is given to a device, in the state before that: what it has to fetch.
+  void launched(const WorldState& state, const Action& action);
+  // It has started; it has ended, in that slot.
+  void started(const JobStatus& job, OpId op);
   void finished(int32_t slot, const FinishedOp& op);
 
   // Fills in those counters of which anything is known.
@@ -55,6 +55,8 @@ class OwnCounters {
     Duration ran{0};     // of its slots, together
   };
   struct Fetch {
+    JobId job{};
+    OpId op{};
     Duration alone{0};
     std::vector<Resource> channels{};
   };
@@ -65,9 +67,9 @@ class OwnCounters {
   const Cluster& cluster_;
   std::vector<Told> waiting_;
   std::vector<Busy> busy_;
-  std::vector<Fetch> fetches_;  // by slot
+  std::vector<Fetch> fetches_;  // of ops that have not started
 };
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_ARRIVING_OWN_COUNTERS_H_
+#endif  // TUTTI_RUNTIME_LOCAL_JOBS_OWN_COUNTERS_H_

@@ -1,6 +1,6 @@
 // Real jobs that share this host's cores, decided by deciders.
 
-#include "tutti/serve/run/rounds_runner.h"
+#include "tutti/serve/run/shared_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -50,12 +50,12 @@ Graph chain(const std::vector<std::string>& kinds, int bytes = 8) {
 class Counting final : public Decider {
  public:
   struct Counts {
-    std::atomic<int> rounds{0};
+    std::atomic<int> begins{0};
     std::atomic<size_t> most_jobs{0};
     std::atomic<double> reading{-1};  // the last of the first counter
   };
   explicit Counting(Counts& counts) : counts_(counts) {}
-  void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override { ++counts_.rounds; }
+  void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override { ++counts_.begins; }
   Action decide(const WorldState& state) override {
     counts_.most_jobs = std::max(counts_.most_jobs.load(), state.in_system.size());
     if (!state.readings.empty()) counts_.reading = state.readings[0].mean;
@@ -68,13 +68,12 @@ class Counting final : public Decider {
   Counts& counts_;
 };
 
-// A runner with code of the test's own, whose rounds wait until all places have a job.
+// A runner with code of the test's own.
 struct SharedHost {
   explicit SharedHost(Machine made, int places, OpTable ops)
       : machine(std::move(made)),
-        runner(must(make_rounds_runner(
-            machine, {.policy = "counting"},
-            {.places = places, .gather = kLong, .ops = std::move(ops)},
+        runner(must(make_shared_runner(
+            machine, {.policy = "counting"}, {.places = places, .ops = std::move(ops)},
             [this](const Cluster&,
                    const std::vector<Counter>&) -> Result<std::unique_ptr<Decider>> {
               return std::unique_ptr<Decider>(std::make_unique<Counting>(counts));
@@ -100,7 +99,7 @@ OpTable code(const std::map<std::string, Code>& by_kind) {
   return table;
 }
 
-TEST(RoundsRunner, JobsOfARoundRunAtTheSameTime) {
+TEST(SharedRunner, JobsRunAtTheSameTime) {
   std::atomic<int> there{0};
   SharedHost host(testing::cpus(2, 1), 2, code({{"meet", [&]() -> Result<void> {
                                                    ++there;
@@ -114,23 +113,15 @@ TEST(RoundsRunner, JobsOfARoundRunAtTheSameTime) {
   other.join();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_GT(report->makespan, Duration(0));
-  EXPECT_EQ(host.counts.rounds, 1);
+  EXPECT_EQ(host.counts.begins, 1);
   EXPECT_EQ(host.counts.most_jobs, 2U);
   EXPECT_EQ(host.log.op_count(), 2);
 }
 
-TEST(RoundsRunner, HasNoMoreJobsInARoundThanPlaces) {
+TEST(SharedRunner, ChecksThatThereIsCode) {
   SharedHost host(testing::cpus(2, 1), 2, code({{"k", [] { return Result<void>(); }}}));
-  const Graph graph = chain({"k", "k2"});
-  EXPECT_FALSE(host.runner->check(graph)) << "there is no code for k2";
+  EXPECT_FALSE(host.runner->check(chain({"k", "k2"}))) << "there is no code for k2";
   EXPECT_EQ(host.runner->places(), 2);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 6; ++i) {
-    threads.emplace_back([&] { EXPECT_TRUE(host.run(chain({"k"}), "j")); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(host.counts.most_jobs, 2U);
-  EXPECT_EQ(host.counts.rounds, 3);
 }
 
 // Code that waits for a flag.
@@ -141,7 +132,7 @@ Code gate(std::atomic<bool>& open) {
   };
 }
 
-TEST(RoundsRunner, AJobThatIsCancelledHasItsAnswerAtOnceAndStopsNoOther) {
+TEST(SharedRunner, AJobThatIsCancelledHasItsAnswerAtOnceAndStopsNoOther) {
   std::atomic<bool> open{false};
   SharedHost host(testing::cpus(2, 1), 2, code({{"gate", gate(open)}}));
   const Graph graph = chain({"gate"});
@@ -162,56 +153,59 @@ TEST(RoundsRunner, AJobThatIsCancelledHasItsAnswerAtOnceAndStopsNoOther) {
   canceller.join();
 }
 
-// a is cancelled, then b ends: what is left of a is not run.
-TEST(RoundsRunner, ARoundOfWhichOnlyCancelledJobsAreLeftIsStopped) {
-  std::atomic<bool> first{false};
-  std::atomic<bool> second{false};
+// Its op that runs ends; the one behind it does not start.
+TEST(SharedRunner, WhatIsLeftOfACancelledJobIsNotRun) {
+  std::atomic<bool> open{false};
   std::atomic<int> later{0};
-  SharedHost host(testing::cpus(2, 1), 2,
-                  code({{"first", gate(first)}, {"second", gate(second)}, {"later", [&] {
-                                                                             ++later;
-                                                                             return Result<void>();
-                                                                           }}}));
+  SharedHost host(testing::cpus(2, 1), 2, code({{"gate", gate(open)}, {"later", [&] {
+                                                                         ++later;
+                                                                         return Result<void>();
+                                                                       }}}));
   std::atomic<bool> stopped{false};
-  std::thread other([&] {
-    EXPECT_FALSE(host.run(chain({"second", "later"}), "a", Stop(&stopped)));
-  });
   std::thread canceller([&] {
-    EXPECT_TRUE(comes([&] { return host.log.op_count() == 2; }));
+    EXPECT_TRUE(comes([&] { return host.log.op_count() == 1; }));
     stopped = true;
-    other.join();
-    first = true;
   });
-  EXPECT_TRUE(host.run(chain({"first"}), "b"));
+  EXPECT_FALSE(host.run(chain({"gate", "later"}), "a", Stop(&stopped)));
   canceller.join();
-  second = true;
-  std::thread next([&] { EXPECT_TRUE(host.run(chain({"first"}), "c")); });
-  EXPECT_TRUE(host.run(chain({"second"}), "d"));
-  next.join();
+  open = true;
+  EXPECT_TRUE(host.run(chain({"gate"}), "b"));
   EXPECT_EQ(later, 0);
-  EXPECT_EQ(host.counts.rounds, 2);
 }
 
-TEST(RoundsRunner, AJobThatWaitsCanBeCancelled) {
+// b comes and ends while the first op of a is running.
+TEST(SharedRunner, AJobStartsWhileAnotherRuns) {
+  std::atomic<bool> open{false};
+  SharedHost host(testing::cpus(2, 1), 2,
+                  code({{"gate", gate(open)}, {"k", [] { return Result<void>(); }}}));
+  std::thread other([&] { EXPECT_TRUE(host.run(chain({"gate"}), "a")); });
+  EXPECT_TRUE(comes([&] { return host.log.op_count() == 1; }));
+  EXPECT_TRUE(host.run(chain({"k"}), "b"));
+  open = true;
+  other.join();
+}
+
+TEST(SharedRunner, AJobThatIsCancelledBeforeItStartsHarmsNoOther) {
   SharedHost host(testing::cpus(1, 1), 2, code({{"k", [] { return Result<void>(); }}}));
   const std::atomic<bool> stopped{true};
   EXPECT_FALSE(host.run(chain({"k"}), "a", Stop(&stopped)));
-  EXPECT_EQ(host.counts.rounds, 0);
+  EXPECT_TRUE(host.run(chain({"k"}), "b"));
 }
 
-// The good one cannot be run in company; the bad one cannot be run at all. Whoever fails first ends
-// the round of both.
-TEST(RoundsRunner, AJobThatFailsFailsAlone) {
-  const Counting::Counts* counts = nullptr;
+TEST(SharedRunner, AJobThatFailsFailsAlone) {
+  std::atomic<bool> failed_once{false};
   SharedHost host(testing::cpus(2, 1), 2,
-                  code({{"bad", [] { return Result<void>(failed("it cannot be done")); }},
+                  code({{"bad",
+                         [&] {
+                           failed_once = true;
+                           return Result<void>(failed("it cannot be done"));
+                         }},
                         {"good", [&]() -> Result<void> {
-                           if (counts->rounds == 1) return failed("not in company");
+                           comes([&] { return failed_once.load(); });
                            return {};
                          }}}));
-  counts = &host.counts;
   Result<RunReport> bad = failed("");
-  std::thread other([&] { bad = host.run(chain({"bad"}), "a"); });
+  std::thread other([&] { bad = host.run(chain({"bad", "good"}), "a"); });
   const Result<RunReport> good = host.run(chain({"good"}), "b");
   other.join();
   EXPECT_TRUE(good) << good.error().message;
@@ -219,10 +213,9 @@ TEST(RoundsRunner, AJobThatFailsFailsAlone) {
   EXPECT_NE(bad.error().message.find("it cannot be done"), std::string::npos)
       << bad.error().message;
   EXPECT_NE(bad.error().message.find("'bad-op'"), std::string::npos) << bad.error().message;
-  EXPECT_EQ(host.counts.rounds, 3);
 }
 
-TEST(RoundsRunner, AJobThatHasEndedIsDoneWhateverBecomesOfItsRound) {
+TEST(SharedRunner, AJobThatHasEndedIsDoneWhateverBecomesOfOthers) {
   std::atomic<bool> told{false};
   std::atomic<int> quick{0};
   SharedHost host(testing::cpus(2, 1), 2,
@@ -243,20 +236,29 @@ TEST(RoundsRunner, AJobThatHasEndedIsDoneWhateverBecomesOfItsRound) {
   EXPECT_EQ(quick, 1);
 }
 
-TEST(RoundsRunner, JobsThatDoNotFitIntoMemoryTogetherRunOneByOne) {
+TEST(SharedRunner, AJobThatDoesNotFitIntoMemoryWaitsForAnother) {
   SharedHost host(testing::cpus(2, 1, 1000), 2, code({{"k", [] { return Result<void>(); }}}));
   const Graph graph = chain({"k"}, 600);
-  std::thread other([&] {
-    const Result<RunReport> report = host.run(graph, "a");
-    EXPECT_TRUE(report) << report.error().message;
-  });
-  const Result<RunReport> report = host.run(graph, "b");
-  other.join();
-  EXPECT_TRUE(report) << report.error().message;
-  EXPECT_GE(host.counts.rounds, 2) << "they fit";
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const Result<RunReport> report = host.run(graph, "a");
+      EXPECT_TRUE(report) << report.error().message;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
-TEST(RoundsRunner, RefusesWhatDecidersDoNotDecideAbout) {
+TEST(SharedRunner, AJobThatNeverFitsIsRefusedWithTheReason) {
+  SharedHost host(testing::cpus(2, 1, 1000), 2, code({{"k", [] { return Result<void>(); }}}));
+  const Result<RunReport> report = host.run(chain({"k"}, 1600), "a");
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().message.find("1600 bytes in memory 'host'"), std::string::npos)
+      << report.error().message;
+  EXPECT_TRUE(host.run(chain({"k"}, 600), "b"));
+}
+
+TEST(SharedRunner, RefusesWhatDecidersDoNotDecideAbout) {
   SharedHost host(testing::cpus(1, 1), 1, code({{"k", [] { return Result<void>(); }}}));
   const Graph together = graph_from(
       R"("ops":[{"name":"a","kind":"k","run_time_ns":1,"attributes":{"colocate":"g"}},
@@ -285,7 +287,7 @@ TEST(RoundsRunner, RefusesWhatDecidersDoNotDecideAbout) {
   EXPECT_EQ(run.error().message, commanded.error().message);
 }
 
-TEST(RoundsRunner, TheDeciderIsToldWhatIsCounted) {
+TEST(SharedRunner, TheDeciderIsToldWhatIsCounted) {
   const std::vector<Counter> counters = {
       {"core", "share", core_of(DeviceId{0}, 0), Quantity::busy}};
   auto source = std::make_unique<SimulatedSource>(counters);
@@ -297,7 +299,7 @@ TEST(RoundsRunner, TheDeciderIsToldWhatIsCounted) {
   ASSERT_TRUE(comes([&] { return feed->reads() >= 8; }));
   const Machine machine = testing::cpus(1, 1);
   Counting::Counts counts;
-  auto runner = must(make_rounds_runner(
+  auto runner = must(make_shared_runner(
       machine, {}, {.counters = counters, .feed = std::move(feed)},
       [&](const Cluster&, const std::vector<Counter>& told) -> Result<std::unique_ptr<Decider>> {
         EXPECT_EQ(told.size(), 1U);
@@ -309,11 +311,11 @@ TEST(RoundsRunner, TheDeciderIsToldWhatIsCounted) {
   EXPECT_EQ(counts.reading, 0.25);
 }
 
-TEST(RoundsRunner, EveryDeciderRunsRealOps) {
+TEST(SharedRunner, EveryDeciderRunsRealOps) {
   const Machine machine = testing::cpus(2, 1);
   const Graph graph = *make_cholesky({.tiles = 3, .tile_size = 16, .devices = 2});
   for (const DeciderEntry& entry : decider_registry()) {
-    auto runner = must(make_rounds_runner(machine, {.policy = entry.name}, {.places = 3},
+    auto runner = must(make_shared_runner(machine, {.policy = entry.name}, {.places = 3},
                                           registered_decider(entry.name)));
     EXPECT_EQ(runner->policy(), entry.name);
     DecisionLog log;
@@ -333,10 +335,10 @@ TEST(RoundsRunner, EveryDeciderRunsRealOps) {
     EXPECT_EQ(noted[0].job, "j");
     EXPECT_NE(noted[0].reason.find(" ready ops of "), std::string::npos) << noted[0].reason;
   }
-  EXPECT_FALSE(make_rounds_runner(machine, {.policy = "nobody"}, {}, registered_decider("nobody")));
+  EXPECT_FALSE(make_shared_runner(machine, {.policy = "nobody"}, {}, registered_decider("nobody")));
 }
 
-TEST(RoundsRunner, ServesJobsOfADaemonEachOnce) {
+TEST(SharedRunner, ServesJobsOfADaemonEachOnce) {
   const TestFolder folder;
   const Machine machine = testing::cpus(2, 1);
   constexpr int kJobs = 40;
@@ -347,7 +349,7 @@ TEST(RoundsRunner, ServesJobsOfADaemonEachOnce) {
     return make_cholesky({.tiles = 3, .tile_size = 16, .devices = 2});
   };
   {
-    auto runner = must(make_rounds_runner(machine, {.policy = "graphene"}, {.places = 3},
+    auto runner = must(make_shared_runner(machine, {.policy = "graphene"}, {.places = 3},
                                           registered_decider("graphene")));
     const auto daemon =
         must(Daemon::open(std::move(options), std::move(runner), make_run_meter(machine)));

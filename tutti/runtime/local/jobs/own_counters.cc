@@ -1,4 +1,4 @@
-#include "tutti/runtime/arriving/own_counters.h"
+#include "tutti/runtime/local/jobs/own_counters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ bool OwnCounters::tells(const Machine& machine, const Counter& counter) {
 }
 
 OwnCounters::OwnCounters(const Cluster& cluster, const std::vector<Counter>& counters)
-    : cluster_(cluster), fetches_(static_cast<size_t>(cluster.slot_count())) {
+    : cluster_(cluster) {
   for (size_t i = 0; i < counters.size(); ++i) {
     if (!tells(cluster.machine(), counters[i])) continue;
     const Told told{.counter = static_cast<int>(i), .resource = counters[i].resource};
@@ -53,13 +53,14 @@ void OwnCounters::Told::add(double share) {
   }
 }
 
-void OwnCounters::launched(const WorldState& state, const Action& action, int32_t slot) {
-  Fetch& fetch = fetches_[static_cast<size_t>(slot)];
-  fetch = {};
+void OwnCounters::launched(const WorldState& state, const Action& action) {
   if (waiting_.empty()) return;
   const JobStatus& job = state.job(action.job);
-  fetch.alone = state.fetch_time(job, action.op, action.device);
-  if (fetch.alone < kLeastFetch) return;
+  const Duration alone = state.fetch_time(job, action.op, action.device);
+  // An op that waits for a slot says nothing of links.
+  const bool waits = state.free_slot(action.device, job.job->kind(action.op)) < 0;
+  if (alone < kLeastFetch || waits) return;
+  Fetch& fetch = fetches_.emplace_back(Fetch{action.job, action.op, alone});
   const Machine& machine = cluster_.machine();
   const MemoryId to = machine.memory_of(action.device);
   for (const ValueId value : job.job->graph().operands(action.op)) {
@@ -75,12 +76,16 @@ void OwnCounters::launched(const WorldState& state, const Action& action, int32_
   }
 }
 
-void OwnCounters::started(int32_t slot, Duration launched, Duration now) {
-  pass(cluster_.device_of_slot(slot), now, 1);
-  const Fetch& fetch = fetches_[static_cast<size_t>(slot)];
-  if (fetch.alone < kLeastFetch) return;
-  for (const Resource& channel : fetch.channels)
-    add_waiting(channel, waiting_share(fetch.alone, now - launched));
+void OwnCounters::started(const JobStatus& job, OpId id) {
+  const OpStatus& op = job.ops[id.index];
+  pass(op.device, op.started, 1);
+  const auto found = std::find_if(fetches_.begin(), fetches_.end(), [&](const Fetch& fetch) {
+    return fetch.job == job.id && fetch.op == id;
+  });
+  if (found == fetches_.end()) return;
+  for (const Resource& channel : found->channels)
+    add_waiting(channel, waiting_share(found->alone, op.started - op.launched));
+  fetches_.erase(found);
 }
 
 void OwnCounters::finished(int32_t slot, const FinishedOp& op) {

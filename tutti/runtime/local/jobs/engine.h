@@ -1,0 +1,96 @@
+// The engine of jobs: runs jobs that come and go on this host's cores and GPUs, as a Decider says.
+//
+//   JobEngine engine(cluster, ops, hardware, options);
+//   engine.begin(decider, seed);
+//   auto inputs = engine.prepare(job, fill);             // any thread
+//   engine.admit(*engine.make_run(job, *inputs, ended));  // any thread, at any time
+//   engine.wait();
+//
+// One scheduler thread decides (scheduler.h). The slots' threads take ops from the queue of their
+// device, so that a device goes on while the next decisions are made; operands of queued ops are
+// fetched meanwhile. A failing op ends its job, not the others. Plans are followed by LocalRuntime,
+// where no decisions are left.
+
+#ifndef TUTTI_RUNTIME_LOCAL_JOBS_ENGINE_H_
+#define TUTTI_RUNTIME_LOCAL_JOBS_ENGINE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "tutti/plan/decider.h"
+#include "tutti/runtime/local/hardware.h"
+#include "tutti/runtime/local/jobs/job_run.h"
+#include "tutti/runtime/local/jobs/options.h"
+#include "tutti/runtime/local/jobs/scheduler.h"
+
+namespace tutti {
+
+class JobEngine {
+ public:
+  // Keeps references. The machine must have no contexts to configure.
+  JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardware,
+            JobEngineOptions options);
+  // Gives up what is left.
+  ~JobEngine();
+  JobEngine(const JobEngine&) = delete;
+  JobEngine& operator=(const JobEngine&) = delete;
+
+  // Fills the inputs of a job; see JobInputs.
+  Result<std::shared_ptr<JobInputs>> prepare(const std::shared_ptr<const Job>& job,
+                                             const FillInput& fill, bool everywhere = true);
+  // Fails (invalid_input) if an op has no code on a device that it may run on.
+  Result<std::shared_ptr<JobRun>> make_run(std::shared_ptr<const Job> job,
+                                           std::shared_ptr<JobInputs> inputs, JobRun::Ended ended,
+                                           const std::vector<ValueId>& keep = {});
+
+  // A run begins: the clock stands at 0. Each of `arrivals` comes at its `due`, by rising time;
+  // more can be admitted. Requires that none is under way.
+  void begin(Decider& decider, uint64_t seed, std::vector<std::shared_ptr<JobRun>> arrivals = {});
+  // During a run. An admitted job is always told its end.
+  void admit(std::shared_ptr<JobRun> run);
+  void withdraw(const std::shared_ptr<JobRun>& run, Error why);
+  // Waits until all jobs have ended, and calls `look` now and then. If it returns true, what is
+  // left is given up. Then the run has ended; the error is the one that ended all jobs, if any.
+  std::optional<Error> wait(const std::function<bool()>& look = {});
+
+  // Of the run under way or the last one.
+  const Scheduler& scheduler() const { return *scheduler_; }
+  Memories& memories() { return memories_; }
+
+ private:
+  struct Slot {
+    DeviceId device{};
+    int index = 0;
+    std::unique_ptr<SlotRunner> runner;
+    bool entered = false;
+    std::vector<ConstBlock> operands;
+    std::vector<Block> outputs;
+    std::thread thread;
+  };
+
+  void work(Slot& me);
+  void run(Slot& me, OpEntry& entry);
+  Result<void> call(Slot& me, OpEntry& entry);
+  Result<void> enter(Slot& me);
+  void send(Event::Kind kind, OpEntry& entry, int64_t tick);
+
+  const Cluster& cluster_;
+  const OpTable& ops_;
+  JobEngineOptions options_;
+  TickClock clock_;
+  Mailbox mailbox_;
+  std::vector<std::unique_ptr<DeviceQueue>> queues_;  // by device
+  Memories memories_;
+  Transfers transfers_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::thread scheduling_;
+  int64_t spin_ = 0;  // ticks
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_LOCAL_JOBS_ENGINE_H_

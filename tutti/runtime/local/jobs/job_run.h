@@ -1,0 +1,69 @@
+// One job in the engine: its values, its ops on their way, what has happened to it, and whom to
+// tell when it has ended.
+
+#ifndef TUTTI_RUNTIME_LOCAL_JOBS_JOB_RUN_H_
+#define TUTTI_RUNTIME_LOCAL_JOBS_JOB_RUN_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tutti/plan/world_state.h"
+#include "tutti/runtime/local/jobs/job_values.h"
+#include "tutti/runtime/local/jobs/op_entry.h"
+#include "tutti/runtime/local/run/op_codes.h"
+#include "tutti/trace/job_record.h"
+
+namespace tutti {
+
+class JobRun {
+ public:
+  // The job is over. Called by the scheduler: soon done, and no call of the engine's but admit and
+  // withdraw. The job has failed, or was withdrawn, if there is an error.
+  using Ended = std::function<void(const JobRun& run)>;
+
+  JobRun(std::shared_ptr<const Job> job, const OpTable& ops, Memories& memories,
+         std::shared_ptr<JobInputs> inputs, const std::vector<ValueId>& keep, Ended ended);
+
+  const std::shared_ptr<const Job>& job() const { return job_; }
+  // Once it has ended.
+  const JobRecord& record() const { return record_; }
+  const std::optional<Error>& error() const { return error_; }
+  Result<std::vector<std::byte>> result(ValueId value) const { return values.result(value); }
+
+  // Any thread: the job shall end. The first error stands.
+  void fail(Error error) {
+    const SpinHold hold(lock_);
+    if (!error_) error_ = std::move(error);
+    failed_.store(true);
+  }
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+
+  // The rest is the engine's.
+  JobValues values;
+  std::unique_ptr<OpEntry[]> entries;  // by op
+  OpCodes codes;
+  // The scheduler's alone.
+  JobId id{};
+  Duration due{0};                 // admit it then
+  std::function<void()> before{};  // called first when it is admitted
+  int32_t given = 0;               // ops that were given to devices and have not ended
+  int32_t moving = 0;              // transfers
+  bool admitted = false;
+  JobRecord record_{};
+
+ private:
+  friend class Scheduler;
+  std::shared_ptr<const Job> job_;
+  Ended ended_;
+  std::atomic<bool> failed_{false};
+  SpinLock lock_;
+  std::optional<Error> error_;  // written under the lock; read by the scheduler and after the end
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_LOCAL_JOBS_JOB_RUN_H_

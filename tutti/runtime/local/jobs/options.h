@@ -1,0 +1,34 @@
+// How the engine runs jobs.
+
+#ifndef TUTTI_RUNTIME_LOCAL_JOBS_OPTIONS_H_
+#define TUTTI_RUNTIME_LOCAL_JOBS_OPTIONS_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tutti/machine/counter.h"
+#include "tutti/telemetry/counter_feed.h"
+
+namespace tutti {
+
+inline constexpr int32_t kUnlimitedDepth = std::numeric_limits<int32_t>::max();
+
+struct JobEngineOptions {
+  // How many ops may wait behind the busy slots of a device; queues of devices that ran empty
+  // though ops were ready grow up to the second number.
+  int32_t queue_depth = 2;
+  int32_t most_depth = 8;
+  bool staged = true;  // transfers go hop by hop; see LocalOptions
+  bool files = false;  // values are files, which every device sees
+  bool keep_results = false;
+  bool note_decisions = false;  // keeps how long each decision took
+  // What deciders are told; of those that neither the feed nor the run itself can tell, readings
+  // have a count of 0.
+  std::vector<Counter> counters{};
+  const CounterFeed* feed = nullptr;
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_LOCAL_JOBS_OPTIONS_H_

@@ -1,0 +1,403 @@
+#include "tutti/runtime/local/jobs/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "tutti/base/check.h"
+
+namespace tutti {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+// How long it looks for news before it sleeps, if it has a core to itself.
+constexpr Duration kSpin = std::chrono::microseconds(50);
+
+std::vector<int> places_in_feed(const std::vector<Counter>& counters, const CounterFeed* feed) {
+  std::vector<int> places;
+  for (const Counter& counter : counters) {
+    int place = -1;
+    for (size_t i = 0; feed != nullptr && i < feed->counters().size() && place < 0; ++i) {
+      if (counts_the_same(feed->counters()[i], counter)) place = static_cast<int>(i);
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Parts parts)
+    : parts_(parts),
+      ledger_(parts.cluster, parts.options.counters, parts.options.queue_depth),
+      own_(parts.cluster, parts.options.counters),
+      fed_by_(places_in_feed(parts.options.counters, parts.options.feed)) {}
+
+void Scheduler::begin(Decider& decider, uint64_t seed,
+                      std::vector<std::shared_ptr<JobRun>> arrivals) {
+  decider_ = &decider;
+  arrivals_ = std::move(arrivals);
+  jobs_left_.store(static_cast<int64_t>(arrivals_.size()));
+  const bool own_core =
+      std::thread::hardware_concurrency() > static_cast<unsigned>(parts_.cluster.slot_count());
+  spin_ = own_core ? parts_.clock.ticks_of(kSpin) : 0;
+  decider.begin(parts_.cluster, seed);
+  began_ = parts_.clock.now();
+}
+
+void Scheduler::work() {
+  for (;;) {
+    admit_due();
+    drain();
+    if (stops_.load() && jobs_left() == 0) return;
+    if (stops_.load()) fail_all(failed("cancelled"));
+    if (asked_) decide();
+    if (!parts_.mailbox.has_mail()) sleep();
+  }
+}
+
+void Scheduler::pass_until(Duration time) {
+  const Duration passed = time - ledger_.state().now;
+  if (passed <= Duration(0)) return;
+  reward_ -= ledger_.unsettled() * static_cast<double>(passed.count());
+  ledger_.set_time(time);
+}
+
+// ---- What happened
+
+void Scheduler::drain() {
+  events_.clear();
+  parts_.mailbox.take(events_);
+  if (events_.empty()) return;
+  if (decided_) ledger_.begin_epoch();
+  decided_ = false;
+  asked_ = true;
+  quiet_looks_ = 0;
+  for (size_t i = 0; i < events_.size(); ++i) apply(events_[i]);
+}
+
+void Scheduler::apply(const Event& event) {
+  pass_until(time_of(event.tick));
+  switch (event.kind) {
+    case Event::Kind::started: {
+      OpEntry& entry = *event.entry;
+      JobStatus& job = status(*entry.job);
+      ledger_.start(job, entry.op);
+      ++running_;
+      own_.started(job, entry.op);
+      return;
+    }
+    case Event::Kind::finished:
+      return op_finished(*event.entry);
+    case Event::Kind::dropped: {
+      JobRun& run = *event.entry->job;
+      event.entry->state.store(OpEntry::State::free);
+      run.values.let_go(*event.entry);
+      ledger_.take_back(status(run), event.entry->op);
+      --run.given;
+      return give_up(run);
+    }
+    case Event::Kind::arrived: {
+      JobRun& run = *event.whose;
+      --run.moving;
+      if (run.failed()) return give_up(run);
+      ledger_.arrive(status(run), event.value, event.memory);
+      return end_if_over(run);
+    }
+    case Event::Kind::admitted:
+      return admit(event.job, time_of(event.tick));
+    case Event::Kind::withdrawn:
+      if (event.job->admitted && runs_[static_cast<size_t>(event.job->id.index)] != nullptr) {
+        give_up(*event.job);
+      }
+      return;
+  }
+}
+
+void Scheduler::op_finished(OpEntry& entry) {
+  JobRun& run = *entry.job;
+  JobStatus& job = status(run);
+  const OpStatus before = job.ops[entry.op.index];
+  const int32_t slot = parts_.cluster.first_slot(before.device) + before.slot;
+  const FinishedOp done = ledger_.finish(job, entry.op);
+  own_.finished(slot, done);
+  --running_;
+  --run.given;
+  ended_ops_.fetch_add(1, std::memory_order_relaxed);
+  run.record_.trace.ops.push_back({.op = entry.op,
+                                   .device = entry.device,
+                                   .slot = entry.slot,
+                                   .start = time_of(entry.started),
+                                   .finish = time_of(entry.finished)});
+  run.record_.trace.placed.push_back({.op = entry.op, .time = time_of(entry.placed)});
+  run.failed() ? give_up(run) : end_if_over(run);
+}
+
+void Scheduler::admit_due() {
+  while (next_arrival_ < arrivals_.size()) {
+    const std::shared_ptr<JobRun> next = arrivals_[next_arrival_];
+    const int64_t now = parts_.clock.now();
+    if (next->due > time_of(now)) return;
+    ++next_arrival_;
+    pass_until(time_of(now));
+    if (decided_) ledger_.begin_epoch();
+    decided_ = false;
+    admit(next, next->due);
+  }
+}
+
+void Scheduler::admit(const std::shared_ptr<JobRun>& run, Duration time) {
+  if (run->before) run->before();
+  JobStatus& job = ledger_.admit(run->job());
+  job.arrival = time;
+  run->id = job.id;
+  run->admitted = true;
+  run->record_.id = job.id;
+  run->record_.job = run->job();
+  run->record_.arrival = time;
+  run->record_.start = kNever;
+  runs_.push_back(run);
+  asked_ = true;
+  if (error_) run->fail(*error_);
+  run->failed() ? give_up(*run) : end_if_over(*run);
+}
+
+void Scheduler::give_up(JobRun& run) {
+  JobStatus& job = status(run);
+  for (const OpId op : run.job()->graph().ops()) {
+    if (run.given == 0) break;
+    if (job.ops[op.index].phase != OpStatus::Phase::queued) continue;
+    take_back(run, run.entries[static_cast<size_t>(op.index)]);
+  }
+  if (run.moving > 0) parts_.transfers.give_up(run);
+  end_if_over(run);
+}
+
+bool Scheduler::take_back(JobRun& run, OpEntry& entry) {
+  DeviceQueue& queue = *parts_.queues[static_cast<size_t>(entry.device.index)];
+  if (!run.values.take_back_fetching(entry) && !queue.remove(entry) &&
+      !parts_.memories.forget(entry)) {
+    return false;  // a slot has it, or will
+  }
+  run.values.let_go(entry);
+  ledger_.take_back(status(run), entry.op);
+  --run.given;
+  return true;
+}
+
+void Scheduler::end_if_over(JobRun& run) {
+  if (run.given > 0 || run.moving > 0) return;
+  if (run.failed() || status(run).left == 0) end(run);
+}
+
+void Scheduler::end(JobRun& run) {
+  const std::shared_ptr<JobRun> mine = std::move(runs_[static_cast<size_t>(run.id.index)]);
+  JobRecord& record = run.record_;
+  record.finish = ledger_.state().now;
+  record.start = std::min(record.start, record.finish);
+  Trace& trace = record.trace;
+  for (const OpSpan& span : trace.ops) trace.makespan = std::max(trace.makespan, span.finish);
+  if (!run.failed() && !trace.ops.empty()) record.finish = trace.makespan;
+  trace.runtime = {.name = "local",
+                   .movement = parts_.options.files    ? Movement::files
+                               : parts_.options.staged ? Movement::hops
+                                                       : Movement::direct};
+  trace.measurement = measured_now();
+  trace.order = ReadyOrder::fifo;
+  trace.graph_fingerprint = run.job()->graph().fingerprint();
+  trace.machine_fingerprint = parts_.cluster.machine().fingerprint();
+  trace.transfers = run.values.take_spans();
+  for (TransferSpan& span : trace.transfers) {
+    span.start = time_of(span.start.count());
+    span.finish = time_of(span.finish.count());
+  }
+  run.values.release(/*but_results=*/parts_.options.keep_results && !run.failed());
+  ledger_.remove(run.id);
+  if (run.ended_) run.ended_(run);
+  one_job_less();
+}
+
+void Scheduler::one_job_less() {
+  if (jobs_left_.fetch_sub(1) > 1) return;
+  const MutexLock lock(mutex_);
+  all_ended_.notify_all();
+}
+
+bool Scheduler::wait_for_end(std::chrono::milliseconds time) {
+  const MutexLock lock(mutex_);
+  if (jobs_left() > 0) all_ended_.wait_for(mutex_, time);
+  return jobs_left() == 0;
+}
+
+void Scheduler::fail_all(const Error& error) {
+  if (!error_) error_ = error;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    const std::shared_ptr<JobRun> run = runs_[i];
+    if (run == nullptr || run->failed()) continue;
+    run->fail(error);
+    give_up(*run);
+  }
+  // Those that have not come will not.
+  for (; next_arrival_ < arrivals_.size(); ++next_arrival_) {
+    arrivals_[next_arrival_]->fail(error);
+    one_job_less();
+  }
+}
+
+// ---- Deciding
+
+void Scheduler::decide() {
+  asked_ = false;
+  if (paused_) pauses_.push_back({Duration(*paused_), Duration(parts_.clock.now())});
+  paused_.reset();
+  if (error_ || !can_act(ledger_.state())) return;
+  lengthen_queues();
+  pass_until(time_of(parts_.clock.now()));
+  read_counters();
+  do {
+    const WorldState& state = ledger_.state();
+    const int64_t before = parts_.clock.now();
+    const Action action = decider_->decide(state);
+    const Duration taken = parts_.clock.span(before, parts_.clock.now());
+    deciding_ += taken;
+    if (parts_.options.note_decisions) decision_times_.push_back(taken);
+    ++decisions_;
+    decided_ = true;
+    if (const Result<void> allowed = check_action(state, action); !allowed) {
+      if (action.kind != Action::Kind::no_op) return fail_all(allowed.error());
+      return fail_all(failed(
+          "the policy chose to wait with ops ready and nothing running: the run cannot go on"));
+    }
+    if (action.kind == Action::Kind::no_op) {
+      paused_ = parts_.clock.now();  // until something happens
+      return;
+    }
+    TUTTI_CHECK(action.kind == Action::Kind::execute);  // there are no contexts
+    // Meanwhile the state may have changed, so that the action is not possible any more.
+    if (parts_.mailbox.has_mail()) {
+      drain();
+      if (error_ || !check_action(state, action)) continue;
+    }
+    execute(action);
+  } while (!error_ && can_act(ledger_.state()));
+  asked_ = false;
+}
+
+void Scheduler::execute(const Action& action) {
+  JobRun& run = *runs_[static_cast<size_t>(action.job.index)];
+  OpEntry& entry = run.entries[static_cast<size_t>(action.op.index)];
+  own_.launched(ledger_.state(), action);
+  ledger_.execute(action);
+  decided_ = true;
+  const int64_t now = parts_.clock.now();
+  if (run.record_.start == kNever) run.record_.start = time_of(now);
+  entry.device = action.device;
+  entry.memory = parts_.cluster.machine().memory_of(action.device);
+  entry.turn = turn_++;
+  entry.placed = now;
+  ++entry.given;
+  ++run.given;
+  wanted_.clear();
+  const Result<bool> complete = run.values.place(entry, wanted_);
+  if (!complete) {
+    run.fail(complete.error());
+    ledger_.take_back(status(run), entry.op);
+    --run.given;
+    return give_up(run);
+  }
+  run.moving += static_cast<int32_t>(wanted_.size());
+  for (const JobValues::Wanted& wanted : wanted_) {
+    if (const Result<void> requested = parts_.transfers.request(run, wanted); !requested) {
+      run.fail(requested.error());
+      --run.moving;
+    }
+  }
+  if (*complete) parts_.queues[static_cast<size_t>(entry.device.index)]->push(entry);
+  if (run.failed()) give_up(run);
+}
+
+void Scheduler::read_counters() {
+  if (fed_by_.empty()) return;
+  std::vector<CounterReading>& readings = ledger_.readings();
+  readings.assign(fed_by_.size(), {});
+  own_.read(ledger_.state().now, readings);
+  if (parts_.options.feed == nullptr) return;
+  parts_.options.feed->last(fed_);
+  for (size_t i = 0; i < fed_by_.size(); ++i) {
+    if (fed_by_[i] >= 0) readings[i] = fed_[static_cast<size_t>(fed_by_[i])];
+  }
+}
+
+// A device that ran empty although ops are ready has too short a queue.
+void Scheduler::lengthen_queues() {
+  if (parts_.options.queue_depth == kUnlimitedDepth) {
+    const auto& pools = parts_.cluster.machine();
+    for (int32_t i = 0; i < pools.memory_count(); ++i)
+      ledger_.memory_left()[static_cast<size_t>(i)] = parts_.memories.left(MemoryId{i});
+    return;
+  }
+  const bool idle = ledger_.state().in_system.size() <= 1 && running_ == 0;
+  for (const DeviceId device : parts_.cluster.machine().devices()) {
+    const bool empty = parts_.queues[static_cast<size_t>(device.index)]->was_empty();
+    const int32_t depth = ledger_.state().devices[static_cast<size_t>(device.index)].depth;
+    if (idle) {
+      ledger_.set_depth(device, parts_.options.queue_depth);
+    } else if (empty && depth < parts_.options.most_depth) {
+      ledger_.set_depth(device, depth + 1);
+    }
+  }
+}
+
+// ---- Waiting
+
+void Scheduler::sleep() {
+  const int64_t until = parts_.clock.about_now() + spin_;
+  const Duration due = next_arrival_ < arrivals_.size() ? arrivals_[next_arrival_]->due : kNever;
+  while (spin_ > 0 && parts_.clock.about_now() < until) {
+    if (parts_.mailbox.has_mail() || due <= time_of(parts_.clock.about_now())) return;
+    relax();
+  }
+  auto wake = std::chrono::steady_clock::now() + kBetweenLooks;
+  if (due != kNever) {
+    const Duration left = due - time_of(parts_.clock.now());
+    if (left <= Duration(0)) return;
+    wake = std::min(wake, std::chrono::steady_clock::now() + left);
+  }
+  parts_.mailbox.sleep(wake);
+  if (!parts_.mailbox.has_mail()) look_for_standstill();
+}
+
+// Nothing runs or moves, yet jobs are left: they wait for memory that no op will free.
+void Scheduler::look_for_standstill() {
+  if (ledger_.state().in_system.empty() || running_ > 0 || ++quiet_looks_ < 2) return;
+  quiet_looks_ = 0;
+  const Machine& machine = parts_.cluster.machine();
+  JobRun* run = nullptr;
+  std::string what;
+  if (OpEntry* entry = parts_.memories.waiting_op()) {
+    run = entry->job;
+    what = fmt::format("op '{}' on device '{}' needs {} bytes in memory '{}', of which {} are left",
+                       run->job()->graph().op_name(entry->op), machine.device(entry->device).name,
+                       entry->bytes_at_start, machine.memory(entry->memory).name,
+                       parts_.memories.left(entry->memory));
+  } else if (run = parts_.transfers.waiting_job(); run != nullptr) {
+    what = "a copy of a value needs memory that is not left";
+  }
+  if (run == nullptr) return;
+  run->fail(infeasible(fmt::format(
+      "the run stands still at {}: {}, and nothing that runs will free any; allow more memory or "
+      "place fewer ops there",
+      to_text(time_of(parts_.clock.now())), what)));
+  give_up(*run);
+}
+
+std::vector<Pause> Scheduler::pauses() const {
+  std::vector<Pause> made;
+  for (const Pause& pause : pauses_)
+    made.push_back({time_of(pause.start.count()), time_of(pause.finish.count())});
+  return made;
+}
+
+}  // namespace tutti

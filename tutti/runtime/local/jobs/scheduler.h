@@ -1,0 +1,125 @@
+// The scheduler of the engine: the one thread that decides. It keeps the state of the world by what
+// slots and lanes report, asks the Decider, and gives ops to devices. Devices never wait for it as
+// long as their queues have something to run.
+//
+// Its functions are called by the scheduler's own thread unless they say otherwise.
+
+#ifndef TUTTI_RUNTIME_LOCAL_JOBS_SCHEDULER_H_
+#define TUTTI_RUNTIME_LOCAL_JOBS_SCHEDULER_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tutti/plan/world_ledger.h"
+#include "tutti/runtime/local/jobs/device_queue.h"
+#include "tutti/runtime/local/jobs/job_run.h"
+#include "tutti/runtime/local/jobs/mailbox.h"
+#include "tutti/runtime/local/jobs/options.h"
+#include "tutti/runtime/local/jobs/own_counters.h"
+#include "tutti/runtime/local/jobs/transfers.h"
+
+namespace tutti {
+
+class Scheduler {
+ public:
+  // What it shares with the threads of slots and lanes.
+  struct Parts {
+    const Cluster& cluster;
+    const TickClock& clock;
+    Memories& memories;
+    Transfers& transfers;
+    std::vector<std::unique_ptr<DeviceQueue>>& queues;  // by device
+    Mailbox& mailbox;
+    const JobEngineOptions& options;
+  };
+  explicit Scheduler(Parts parts);
+
+  // Before its thread starts. Arrivals by rising time.
+  void begin(Decider& decider, uint64_t seed, std::vector<std::shared_ptr<JobRun>> arrivals);
+  // Until stop() was called and no job is left.
+  void work();
+
+  // Any thread.
+  void stop() {
+    stops_.store(true);
+    parts_.mailbox.wake();
+  }
+  // Jobs that were given to begin or admitted and have not ended; ops that have ended.
+  int64_t jobs_left() const { return jobs_left_.load(); }
+  int64_t ended_ops() const { return ended_ops_.load(std::memory_order_relaxed); }
+  void count_job() { jobs_left_.fetch_add(1); }
+  // Waits until no job is left, for that long at most. True if none is.
+  bool wait_for_end(std::chrono::milliseconds time);
+
+  // After its thread has ended.
+  const std::optional<Error>& error() const { return error_; }
+  int64_t decisions() const { return decisions_; }
+  double reward() const { return reward_; }
+  const std::vector<Duration>& decision_times() const { return decision_times_; }
+  std::vector<Pause> pauses() const;
+  Duration deciding() const { return deciding_; }
+
+ private:
+  void drain();
+  void apply(const Event& event);
+  void op_finished(OpEntry& entry);
+  void admit(const std::shared_ptr<JobRun>& run, Duration time);
+  void admit_due();
+  // Ends a job that has failed as soon as nothing of it runs or moves.
+  void give_up(JobRun& run);
+  void end_if_over(JobRun& run);
+  void end(JobRun& run);
+  void fail_all(const Error& error);
+  void one_job_less();
+
+  void decide();
+  void execute(const Action& action);
+  bool take_back(JobRun& run, OpEntry& entry);
+  void read_counters();
+  void lengthen_queues();
+  void sleep();
+  void look_for_standstill();
+
+  Duration time_of(int64_t tick) const { return parts_.clock.span(began_, tick); }
+  void pass_until(Duration time);
+  JobStatus& status(const JobRun& run) { return ledger_.job(run.id); }
+
+  Parts parts_;
+  WorldLedger ledger_;
+  OwnCounters own_;
+  std::vector<int> fed_by_;  // by counter: its place in the feed; -1: no source counts it
+  std::vector<CounterReading> fed_;
+  Decider* decider_ = nullptr;
+  std::vector<std::shared_ptr<JobRun>> arrivals_;
+  size_t next_arrival_ = 0;
+  std::vector<std::shared_ptr<JobRun>> runs_;  // by JobId; null: has ended
+  std::vector<Event> events_;
+  std::vector<JobValues::Wanted> wanted_;
+  int64_t began_ = 0;  // ticks
+  int64_t spin_ = 0;   // ticks
+  int64_t turn_ = 0;
+  int32_t running_ = 0;
+  bool decided_ = false;  // in this epoch
+  bool asked_ = true;     // since something happened
+  int quiet_looks_ = 0;
+  std::optional<int64_t> paused_;
+  std::optional<Error> error_;
+  int64_t decisions_ = 0;
+  double reward_ = 0;
+  Duration deciding_{0};
+  std::vector<Duration> decision_times_;
+  std::vector<Pause> pauses_;  // times are ticks
+  std::atomic<bool> stops_{false};
+  std::atomic<int64_t> jobs_left_{0};
+  Mutex mutex_;
+  std::condition_variable_any all_ended_;
+  std::atomic<int64_t> ended_ops_{0};
+};
+
+}  // namespace tutti
+
+#endif  // TUTTI_RUNTIME_LOCAL_JOBS_SCHEDULER_H_
