@@ -193,7 +193,7 @@ const std::map<std::string, std::vector<SubFolder>> kSubFolders = {
       {"doppler", {"schedule", "nn", "heuristic", "coarse"}},
       {"symphony", {"nn"}},
       {"online", {"schedule", "heuristic"}},
-      {".", {"schedule", "heuristic", "doppler"}}}},  // the registry
+      {".", {"schedule", "heuristic", "doppler", "online"}}}},  // the registry
     {"tutti/runtime",
      {{".", {}},  // the seam; runtimes stand above it
       {"null", {"."}},

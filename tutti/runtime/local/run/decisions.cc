@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "tutti/base/check.h"
+#include "tutti/plan/online_choices.h"
 #include "tutti/plan/state.h"
-#include "tutti/runtime/online_choices.h"
 
 namespace tutti {
 
