@@ -73,7 +73,7 @@ std::vector<Plan> diverse_plans(const Problem& problem, std::vector<Plan> given,
   Collector collector(problem, count);
   for (Plan& plan : given) collector.add(std::move(plan));
   for (const PolicyEntry& entry : planning_policies()) {
-    if (entry.spends != Spends::nothing || stop.now()) continue;
+    if (entry.for_comparison || entry.spends != Spends::nothing || stop.now()) continue;
     // Twice where the policy is mostly ties: the second plan is as good and quite another one.
     const uint64_t draws = entry.name == "critical_path" ? 2 : 1;
     for (uint64_t draw = 0; draw < draws; ++draw) {

@@ -8,11 +8,15 @@
 namespace tutti {
 
 Result<Cluster> Cluster::make(Machine machine, CostSpec costs) {
-  if (machine.memory_count() > kMostClusterMemories) {
+  return make(Shared<Machine>(std::move(machine)), std::move(costs));
+}
+
+Result<Cluster> Cluster::make(Shared<Machine> machine, CostSpec costs) {
+  if (machine->memory_count() > kMostClusterMemories) {
     return invalid_input(
         fmt::format("machine '{}' has {} memories; jobs are scheduled on at most "
                     "{}",
-                    machine.name(), machine.memory_count(), kMostClusterMemories));
+                    machine->name(), machine->memory_count(), kMostClusterMemories));
   }
   return Cluster(std::move(machine), std::move(costs));
 }
@@ -34,7 +38,11 @@ Cluster::Cluster(Shared<Machine> machine, CostSpec costs)
 Result<std::shared_ptr<const Job>> Cluster::add_job(Graph graph) {
   Result<Problem> problem = Problem::make(std::move(graph), machine_, costs_);
   if (!problem) return problem.error();
-  std::shared_ptr<Job> job(new Job(std::move(*problem)));
+  return add_job(std::move(*problem));
+}
+
+std::shared_ptr<const Job> Cluster::add_job(Problem problem) {
+  std::shared_ptr<Job> job(new Job(std::move(problem)));
   std::vector<Duration> until(static_cast<size_t>(job->graph().size()), Duration(0));
   for (const OpId op : job->graph().ops()) {
     job->kinds_.push_back(kind_of(job->graph().op_kind_name(op)));
@@ -54,7 +62,7 @@ Result<std::shared_ptr<const Job>> Cluster::add_job(Graph graph) {
     until[op.index] = start + job->least_[op.index];
     job->critical_path_ = std::max(job->critical_path_, until[op.index]);
   }
-  return std::shared_ptr<const Job>(std::move(job));
+  return job;
 }
 
 OpKindId Cluster::kind_of(std::string_view name) {

@@ -57,9 +57,12 @@ class Cluster {
  public:
   // Fails (invalid_input) with a sentence if the machine has too many memories.
   static Result<Cluster> make(Machine machine, CostSpec costs);
+  static Result<Cluster> make(Shared<Machine> machine, CostSpec costs);
 
   // Fails as Problem::make does.
   Result<std::shared_ptr<const Job>> add_job(Graph graph);
+  // With costs and constraints of its own. Requires that the problem is about this machine.
+  std::shared_ptr<const Job> add_job(Problem problem);
 
   const Machine& machine() const { return *machine_; }
   Shared<Machine> shared_machine() const { return machine_; }

@@ -182,7 +182,7 @@ TEST(SelectPlace, WaitsIfSelectSaysNothingNowUnlessTheWholeClusterIsIdle) {
 TEST(SelectPlace, ConfiguresOneContextForAnOpThatNothingElseCanRun) {
   MachineSpec spec = testing::small_machine();
   spec.devices[1].device = {
-      .name = "fpga", .kind = "fpga", .contexts = 2, .reconfiguration_time = ns(500)};
+      .name = "fpga", .kind = "fpga", .slots = 2, .contexts = 2, .reconfiguration_time = ns(500)};
   spec.links[1].ends[1] = "fpga";
   Cluster cluster = cluster_of(spec, costs_on("fpga"));
   WorldLedger ledger(cluster);

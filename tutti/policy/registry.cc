@@ -13,6 +13,7 @@
 #include "tutti/policy/online/graphene.h"
 #include "tutti/policy/online/online_heft.h"
 #include "tutti/policy/online/paragon.h"
+#include "tutti/policy/online/plan_by_decider.h"
 #include "tutti/policy/online/planned.h"
 #include "tutti/policy/online/sparrow.h"
 #include "tutti/policy/schedule/memory.h"
@@ -37,18 +38,23 @@ Result<Plan> plan_step_by_step(const MakePolicy& make_policy, const Problem& pro
   return draft.to_plan();
 }
 
-// A pair of Select and Place can also plan, and decide about jobs that arrive.
+// A pair of Select and Place can also plan, and decide about jobs that arrive; a decider can plan.
 PolicyEntry completed(PolicyEntry entry) {
-  if (!entry.make_policy) return entry;
-  if (!entry.plan) {
+  if (entry.make_policy && !entry.plan) {
     entry.plan = [make_policy = entry.make_policy](const Problem& problem, const Budget& budget,
                                                    uint64_t seed) {
       return plan_step_by_step(make_policy, problem, budget, seed);
     };
   }
-  if (!entry.make_decider) {
+  if (entry.make_policy && !entry.make_decider) {
     entry.make_decider = [make_policy = entry.make_policy](std::span<const double> /*values*/) {
       return std::make_unique<SelectPlace>(make_policy);
+    };
+  }
+  if (entry.make_decider && !entry.plan) {
+    entry.plan = [make_decider = entry.make_decider, values = entry.tuned()](
+                     const Problem& problem, const Budget& budget, uint64_t seed) {
+      return plan_by_decider(*make_decider(values), problem, budget, seed);
     };
   }
   return entry;
@@ -80,28 +86,27 @@ Plan plan_job_by_heft(const Problem& problem) {
 
 using Values = std::span<const double>;
 
-std::vector<PolicyEntry>& entries_of_registry() {
-  static std::vector<PolicyEntry> entries = {
+std::vector<PolicyEntry> policies_for_one_graph() {
+  return {
       {.name = "single_device",
        .what = "everything on the best single device: the do-nothing baseline",
        .turn = 1,
        .starts_search = true,
        .plan = plan_single_device},
-      completed({.name = "random",
-                 .what = "any ready op on any device: the smallest policy, to copy from",
-                 .seeded = true,
-                 .make_policy = random_policy}),
-      completed({.name = "critical_path",
-                 .what = "longest path to the end first, on the device that starts it first",
-                 .source = "Yao et al. 2025 (Doppler), both defects fixed",
-                 .seeded = true,
-                 .turn = 8,
-                 .starts_search = true,
-                 .make_policy = critical_path_policy}),
+      {.name = "random",
+       .what = "any ready op on any device: the smallest policy, to copy from",
+       .seeded = true,
+       .make_policy = random_policy},
+      {.name = "critical_path",
+       .what = "longest path to the end first, on the device that starts it first",
+       .source = "Yao et al. 2025 (Doppler), both defects fixed",
+       .seeded = true,
+       .turn = 8,
+       .starts_search = true,
+       .make_policy = critical_path_policy},
       {.name = "heft",
-       .what =
-           "highest upward rank first, where it finishes first; ahead with insertion, of arriving "
-           "jobs those in the system together",
+       .what = "highest upward rank first, on the device that finishes it first; ahead with "
+               "insertion",
        .source = "Topcuoglu, Hariri, Wu 2002",
        .turn = 5,
        .starts_search = true,
@@ -188,13 +193,20 @@ std::vector<PolicyEntry>& entries_of_registry() {
        .slowness = 40,
        .slowness_if_large = 6,
        .plan = doppler_planner(nullptr)},
+  };
+}
+
+std::vector<PolicyEntry> policies_for_arriving_jobs() {
+  return {
       {.name = "fifo",
        .what = "first come, first served, on the quickest free device",
+       .for_comparison = true,
        .knobs = {patience()},
        .make_decider =
            [](Values v) { return std::make_unique<Fifo>(Fifo::Prefer::quickest, v[0]); }},
       {.name = "least_loaded",
        .what = "first come, first served, on the least busy device",
+       .for_comparison = true,
        .knobs = {patience()},
        .make_decider =
            [](Values v) { return std::make_unique<Fifo>(Fifo::Prefer::least_loaded, v[0]); }},
@@ -203,12 +215,14 @@ std::vector<PolicyEntry>& entries_of_registry() {
                "the op",
        .source = "Ousterhout et al. 2013",
        .seeded = true,
+       .for_comparison = true,
        .knobs = {{"probes", 8, 2, {1, 1.5, 2, 3, 4, 8}}},
        .make_decider = [](Values v) { return std::make_unique<Sparrow>(v[0]); }},
       {.name = "graphene",
        .what = "long and hard-to-pack ops first, packed by what they draw, small jobs before large "
                "ones",
        .source = "Grandl et al. 2016",
+       .for_comparison = true,
        .knobs = {{"packing", 0, 0.5, {0, 0.25, 0.5, 1, 2}},
                  {"remaining", 0.5, 0.5, {0, 0.25, 0.5, 1, 2}},
                  patience()},
@@ -220,6 +234,7 @@ std::vector<PolicyEntry>& entries_of_registry() {
       {.name = "paragon",
        .what = "where ops are quick and do each other least harm, which is learned as they run",
        .source = "Delimitrou, Kozyrakis 2013",
+       .for_comparison = true,
        .knobs = {{"learning_rate", 0.05, 0.05, {0.01, 0.02, 0.05, 0.1}},
                  {"care", 0, 1, {0, 0.25, 0.5, 1, 2}},
                  patience()},
@@ -231,8 +246,20 @@ std::vector<PolicyEntry>& entries_of_registry() {
       {.name = "planned",
        .what = "each job as HEFT plans it when it has the machine to itself",
        .source = "Topcuoglu, Hariri, Wu 2002",
+       .for_comparison = true,
+       .plan = plan_heft,
        .make_decider = [](Values) { return std::make_unique<Planned>(plan_job_by_heft); }},
   };
+}
+
+std::vector<PolicyEntry>& entries_of_registry() {
+  static std::vector<PolicyEntry> entries = [] {
+    std::vector<PolicyEntry> all = policies_for_one_graph();
+    std::vector<PolicyEntry> for_jobs = policies_for_arriving_jobs();
+    for (PolicyEntry& entry : for_jobs) all.push_back(std::move(entry));
+    for (PolicyEntry& entry : all) entry = completed(std::move(entry));
+    return all;
+  }();
   return entries;
 }
 

@@ -36,7 +36,7 @@ struct PolicyEntry {
   std::string what;             // one line for `tutti policies`
   std::string source{};         // the paper it follows, if any
   bool seeded = false;          // different seeds may give different plans
-  bool for_comparison = false;  // known to be wrong; `auto` leaves it out
+  bool for_comparison = false;  // `auto` leaves it out: known to be wrong, or not made to plan
   bool learned = false;         // uses a trained model, which may be another than ours
   Spends spends = Spends::nothing;
   // How portfolios (search/candidates.h) ask it: the smallest turn first, what gains most for its
@@ -60,7 +60,7 @@ struct PolicyEntry {
 
 const std::vector<PolicyEntry>& policy_registry();
 // For programs with policies of their own: call it in main, before anything else. The name must be
-// new. With make_policy alone it gets a planner and a decider made of it.
+// new. What make_policy or make_decider can also be is added.
 void add_policy(PolicyEntry entry);
 
 // The policies that plan, with another model behind `doppler`; null: the one that comes with tutti.
