@@ -33,13 +33,13 @@ std::vector<Case> cases() {
            {.unknown_load = {.share = 0.6}}}};
 }
 
-std::vector<Duration> finishes_of(const DeciderEntry& entry, std::span<const double> values,
+std::vector<Duration> finishes_of(const PolicyEntry& entry, std::span<const double> values,
                                   const Case& one, uint64_t seed) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
   EXPECT_TRUE(jobs);
   JobSimulator sim(cluster, one.options);
-  const auto decider = entry.make(values);
+  const auto decider = entry.make_decider(values);
   const auto run =
       run_jobs(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *decider, seed, 100'000);
   if (!run) {
@@ -56,8 +56,7 @@ std::vector<Duration> finishes_of(const DeciderEntry& entry, std::span<const dou
 }
 
 std::unique_ptr<Decider> usual(const char* name) {
-  const DeciderEntry* entry = find_any_decider(name).value();
-  return entry->make(entry->tuned());
+  return find_any_decider(name).value()->tuned_decider();
 }
 
 // Decisions of 1 us beside ops of milliseconds are left to who makes them; those of 10 ms are not,
@@ -110,7 +109,7 @@ TEST(FallbackDecider, JudgesShortRunsTogetherAndTriesAgainLater) {
 }
 
 TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
-  for (const DeciderEntry& entry : all_deciders()) {
+  for (const PolicyEntry& entry : all_deciders()) {
     for (const Case& one : cases()) {
       const auto finishes = finishes_of(entry, entry.tuned(), one, 3);
       EXPECT_EQ(finishes.size(), static_cast<size_t>(one.arrivals.jobs)) << entry.name;
@@ -120,7 +119,7 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
 }
 
 TEST(DeciderConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
-  for (const DeciderEntry& entry : all_deciders()) {
+  for (const PolicyEntry& entry : all_deciders()) {
     for (size_t k = 0; k < entry.knobs.size(); ++k) {
       for (const double value : {entry.knobs[k].choices.front(), entry.knobs[k].choices.back()}) {
         std::vector<double> values = entry.tuned();
@@ -138,10 +137,10 @@ TEST(DeciderSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 40, 1));
   ASSERT_TRUE(jobs);
   JobSimulator sim(cluster, default_job_sim_options(0.8));
-  const auto slowdown = [&](const DeciderEntry& entry, const std::vector<double>& values) {
+  const auto slowdown = [&](const PolicyEntry& entry, const std::vector<double>& values) {
     double sum = 0;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
-      const auto decider = entry.make(values);
+      const auto decider = entry.make_decider(values);
       const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.6, .jobs = 60}, seed),
                                 *decider, seed);
       EXPECT_TRUE(run);
@@ -149,7 +148,8 @@ TEST(DeciderSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
     }
     return sum;
   };
-  for (const DeciderEntry& entry : decider_registry()) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (entry.knobs.empty()) continue;
     const double tuned = slowdown(entry, entry.tuned());
     const double untuned = slowdown(entry, entry.untuned());
     EXPECT_LT(tuned, 1.1 * untuned) << entry.name;
@@ -166,11 +166,11 @@ TEST(DeciderConformance, EveryOneConfiguresWhatNothingElseCanRun) {
   CostSpec costs;
   costs.run_times = {{.kind = "a", .device_kind = "fpga", .time_ns_by_size = {{0, 100}}},
                      {.kind = "b", .device_kind = "fpga", .time_ns_by_size = {{0, 100}}}};
-  for (const DeciderEntry& entry : all_deciders()) {
+  for (const PolicyEntry& entry : all_deciders()) {
     Cluster cluster = testing::small_cluster(costs);
     const auto job = testing::add(cluster, testing::chain({"a", "b", "a"}));
     JobSimulator sim(cluster, {});
-    const auto decider = entry.make(entry.tuned());
+    const auto decider = entry.tuned_decider();
     const auto run = run_jobs(sim, {{Duration(0), job}, {Duration(10), job}}, *decider, 1, 100);
     EXPECT_TRUE(run) << entry.name << ": " << run.error().message;
   }
@@ -192,8 +192,8 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneForReal) {
     for (const JobRecord& record : run->run.jobs) EXPECT_GT(record.finish, record.arrival) << name;
     EXPECT_TRUE(must(real->verify_last()).good) << name;
   };
-  for (const DeciderEntry& entry : all_deciders()) {
-    expect_done(entry.name, *entry.make(entry.tuned()));
+  for (const PolicyEntry& entry : all_deciders()) {
+    expect_done(entry.name, *entry.tuned_decider());
   }
   const TensorFile fresh = SymphonyModel::fresh({}, cluster, counters, 1);
   SymphonyDecider symphony(must(SymphonyModel::load(fresh, "fresh", cluster, counters)));
@@ -210,10 +210,8 @@ TEST(PlannedAuto, TakesJobsThatAreAloneNoLongerThanHeftsPlansInTheMean) {
   double best = 0;
   for (const auto& job : *jobs) {
     const auto alone = [&](const char* name) {
-      const DeciderEntry* entry = find_any_decider(name).value();
       JobSimulator sim(cluster, {.noise = false});
-      const auto run =
-          run_jobs(sim, {{Duration(0), job}}, *entry->make(entry->tuned()), 1, 100'000);
+      const auto run = run_jobs(sim, {{Duration(0), job}}, *usual(name), 1, 100'000);
       EXPECT_TRUE(run) << run.error().message;
       return run ? run->jobs[0].slowdown() : 0;
     };

@@ -193,7 +193,7 @@ const std::map<std::string, std::vector<SubFolder>> kSubFolders = {
       {"doppler", {"schedule", "nn", "heuristic", "coarse"}},
       {"symphony", {"nn"}},
       {"online", {"schedule", "heuristic"}},
-      {".", {"schedule", "heuristic", "doppler"}}}},  // the registry
+      {".", {"schedule", "heuristic", "doppler", "online"}}}},  // the registry
     {"tutti/runtime",
      {{".", {}},  // the seam; runtimes stand above it
       {"null", {"."}},
@@ -204,8 +204,9 @@ const std::map<std::string, std::vector<SubFolder>> kSubFolders = {
       {"local", {"."}},
       {"local/cpu", {"local", "local/dispatch"}},
       {"local/cuda", {"local"}},
-      {"local/run", {".", "local", "local/cpu", "local/dispatch"}},
-      {"local/jobs", {".", "local", "local/dispatch", "local/run"}},
+      {"local/values", {"local", "local/dispatch"}},
+      {"local/jobs", {"local", "local/dispatch", "local/values"}},
+      {"local/run", {".", "local", "local/cpu", "local/dispatch", "local/values", "local/jobs"}},
       {"command", {"local"}},
       {"arriving", {"local", "local/cpu", "local/jobs"}},
       {"starpu", {".", "local", "local/cpu"}}}},

@@ -113,7 +113,8 @@ TEST_F(Names, WhatIsNotListedForAPlaceIsRefusedThere) {
   EXPECT_FALSE(accepts("serve", "cpop"));
   EXPECT_FALSE(accepts("run --online", "heft"));
   EXPECT_FALSE(accepts("cluster", "cpop"));
-  EXPECT_FALSE(accepts("plan", "fifo"));
+  EXPECT_FALSE(accepts("run --online", "fifo"));
+  EXPECT_FALSE(accepts("plan", "planned_auto"));
 }
 
 // Each list stands in the sentence about a policy that there is not, or that cannot be used there.

@@ -11,7 +11,7 @@
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
 #include "tutti/plan/default_cluster.h"
-#include "tutti/policy/online/registry.h"
+#include "tutti/policy/registry.h"
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
@@ -139,8 +139,7 @@ Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& ques
   Known known(cluster->machine(), usual_counters(cluster->machine()));
   if (auto learnt = learn_from(question, known); !learnt) return learnt.error();
   JobSimulator sim(*cluster, {.unknown_load = {.share = kUnknownLoad}, .counters = known.counters});
-  const DeciderEntry& heft = **find_decider("heft");
-  const auto decider = heft.make(heft.tuned());
+  const auto decider = (*find_decider("heft"))->tuned_decider();
   decider->begin(*cluster, question.seed);
   sim.reset(draw_arrivals(*cluster, *jobs, {.load = kLoad, .jobs = kJobs}, question.seed),
             question.seed);

@@ -88,7 +88,7 @@ Result<std::vector<PolicyEntry>> CompareArguments::entries(const AutoSettings& s
     found.push_back(std::move(*entry));
   }
   const bool enough = for_real() && !(plans.empty() && schedulers.empty());
-  if (found.empty() && !enough) found = policies_with(settings.trained_model);
+  if (found.empty() && !enough) found = planning_policies(settings.trained_model);
   if (found.empty()) return found;
   if (const Result<void> good = search.require_use(found); !good) return good.error();
   return found;

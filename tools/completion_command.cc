@@ -46,7 +46,7 @@ std::string bash_script(const CLI::App& app) {
   std::vector<std::string> policies;
   for (const PolicyEntry& entry : all_planners({})) policies.push_back(entry.name);
   std::vector<std::string> deciders;
-  for (const DeciderEntry& entry : all_deciders()) deciders.push_back(entry.name);
+  for (const PolicyEntry& entry : all_deciders()) deciders.push_back(entry.name);
   std::vector<std::string> machines = {"this-host"};
   for (const Preset& preset : machine_presets()) machines.push_back(preset.name);
   return fmt::format(R"(# Completion of tutti for bash: source <(tutti completion bash)

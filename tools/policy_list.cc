@@ -58,11 +58,12 @@ void add_training(std::vector<ListedPolicy>& deciders) {
 std::vector<ListedPolicy> listed_policies() {
   std::vector<ListedPolicy> deciders;
   for (const PolicyEntry& entry : all_planners({})) deciders.push_back(planner(entry));
-  for (const DeciderEntry& entry : all_deciders()) {
+  for (const PolicyEntry& entry : all_deciders()) {
     deciders.push_back({.kind = "decider",
                         .name = entry.name,
                         .what = entry.what,
                         .source = entry.source,
+                        .seeded = entry.seeded,
                         .online = true,
                         .where = {"cluster", "serve"}});
   }
@@ -78,8 +79,8 @@ std::vector<ListedPolicy> listed_policies() {
 }
 
 std::vector<std::string> names_for_real_service() {
-  std::vector<std::string> names = online_policy_names();
-  for (const DeciderEntry& entry : all_deciders()) names.push_back(entry.name);
+  std::vector<std::string> names;
+  for (const PolicyEntry& entry : all_deciders()) names.push_back(entry.name);
   names.emplace_back("symphony=FILE");
   return names;
 }

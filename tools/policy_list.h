@@ -11,7 +11,9 @@
 namespace tutti {
 
 struct ListedPolicy {
-  std::string kind;  // "planner": one graph, ahead; "decider": jobs that arrive; "training"
+  // "planner": one graph, ahead; "decider": jobs that arrive; "training". A policy that is both has
+  // a row for each.
+  std::string kind;
   std::string name;
   std::string what;    // one line
   std::string source;  // the paper it follows, if any
@@ -26,8 +28,7 @@ struct ListedPolicy {
 // installed.
 std::vector<ListedPolicy> listed_policies();
 
-// What `tutti serve --policy` accepts for real runs: policies that can be asked during a run,
-// deciders and symphony=FILE.
+// What `tutti serve --policy` accepts for real runs: deciders and symphony=FILE.
 std::vector<std::string> names_for_real_service();
 
 }  // namespace tutti

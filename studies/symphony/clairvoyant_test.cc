@@ -4,7 +4,7 @@
 
 #include "tutti/graph/make/job.h"
 #include "tutti/plan/default_cluster.h"
-#include "tutti/policy/online/registry.h"
+#include "tutti/policy/registry.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
 #include "tutti/runtime/sim/jobs/testing.h"
 
@@ -13,8 +13,7 @@ namespace {
 
 JobsRecord run_by(JobSimulator& sim, const std::vector<Arrival>& arrivals, const char* name,
                   uint64_t luck) {
-  const DeciderEntry* entry = find_decider(name).value();
-  const auto decider = entry->make(entry->tuned());
+  const auto decider = find_decider(name).value()->tuned_decider();
   return run_jobs(sim, arrivals, *decider, luck).value();
 }
 

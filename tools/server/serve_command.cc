@@ -143,15 +143,14 @@ MakeDecider decider_called(const std::string& name, const ModelDeciderOptions& o
   };
 }
 
-// Whether a real server by that name runs jobs together. A name of both kinds, such as heft, is the
-// policy's if that can be asked during a run, and else the decider's.
+// Whether a real server by that name runs jobs together. If the policy can be asked op by op it
+// runs one job at a time.
 Result<bool> is_for_many_jobs(const std::string& name) {
   if (is_model(name) || name == "symphony") return true;
-  const Result<const PolicyEntry*> policy = find_policy(name);
-  if (policy && (*policy)->make_policy) return false;
-  if (find_any_decider(name)) return true;
+  const Result<const PolicyEntry*> decider = find_any_decider(name);
+  if (decider) return !(*decider)->make_policy;
   const std::vector<std::string> known = names_for_real_service();
-  if (!policy) return invalid_input(unknown_word("policy", name, known));
+  if (!find_policy(name)) return invalid_input(unknown_word("policy", name, known));
   return invalid_input(fmt::format(
       "policy '{}' plans ahead and cannot be asked during a run; those that can are: {}", name,
       comma_list(known)));

@@ -72,8 +72,8 @@ std::vector<Plan> diverse_plans(const Problem& problem, std::vector<Plan> given,
                                 uint64_t seed, const Stop& stop) {
   Collector collector(problem, count);
   for (Plan& plan : given) collector.add(std::move(plan));
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (entry.spends != Spends::nothing || stop.now()) continue;
+  for (const PolicyEntry& entry : planning_policies()) {
+    if (entry.for_comparison || entry.spends != Spends::nothing || stop.now()) continue;
     // Twice where the policy is mostly ties: the second plan is as good and quite another one.
     const uint64_t draws = entry.name == "critical_path" ? 2 : 1;
     for (uint64_t draw = 0; draw < draws; ++draw) {

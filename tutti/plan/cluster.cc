@@ -8,11 +8,15 @@
 namespace tutti {
 
 Result<Cluster> Cluster::make(Machine machine, CostSpec costs) {
-  if (machine.memory_count() > kMostClusterMemories) {
+  return make(Shared<Machine>(std::move(machine)), std::move(costs));
+}
+
+Result<Cluster> Cluster::make(Shared<Machine> machine, CostSpec costs) {
+  if (machine->memory_count() > kMostClusterMemories) {
     return invalid_input(
         fmt::format("machine '{}' has {} memories; jobs are scheduled on at most "
                     "{}",
-                    machine.name(), machine.memory_count(), kMostClusterMemories));
+                    machine->name(), machine->memory_count(), kMostClusterMemories));
   }
   return Cluster(std::move(machine), std::move(costs));
 }
@@ -50,7 +54,17 @@ void Cluster::add(Job& job) {
 Result<std::shared_ptr<Job>> Cluster::make_job(Graph graph) const {
   Result<Problem> problem = Problem::make(std::move(graph), machine_, costs_);
   if (!problem) return problem.error();
-  std::shared_ptr<Job> job(new Job(std::move(*problem)));
+  return make_job(std::move(*problem));
+}
+
+std::shared_ptr<const Job> Cluster::add_job(Problem problem) {
+  std::shared_ptr<Job> job = make_job(std::move(problem));
+  add(*job);
+  return job;
+}
+
+std::shared_ptr<Job> Cluster::make_job(Problem problem) {
+  std::shared_ptr<Job> job(new Job(std::move(problem)));
   std::vector<Duration> until(static_cast<size_t>(job->graph().size()), Duration(0));
   for (const OpId op : job->graph().ops()) {
     Duration least = kNever;

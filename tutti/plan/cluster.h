@@ -57,6 +57,7 @@ class Cluster {
  public:
   // Fails (invalid_input) with a sentence if the machine has too many memories.
   static Result<Cluster> make(Machine machine, CostSpec costs);
+  static Result<Cluster> make(Shared<Machine> machine, CostSpec costs);
 
   // Fails as Problem::make does.
   Result<std::shared_ptr<const Job>> add_job(Graph graph);
@@ -64,6 +65,8 @@ class Cluster {
   // added, which takes little, when no other thread reads the cluster.
   Result<std::shared_ptr<Job>> make_job(Graph graph) const;
   void add(Job& job);
+  // With costs and constraints of its own. Requires that the problem is about this machine.
+  std::shared_ptr<const Job> add_job(Problem problem);
 
   const Machine& machine() const { return *machine_; }
   Shared<Machine> shared_machine() const { return machine_; }
@@ -92,6 +95,7 @@ class Cluster {
 
  private:
   Cluster(Shared<Machine> machine, CostSpec costs);
+  static std::shared_ptr<Job> make_job(Problem problem);
   OpKindId kind_of(std::string_view name);
   std::vector<Draw> draws_of(const std::string& kind, DeviceId device, int slot) const;
 

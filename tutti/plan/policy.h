@@ -1,8 +1,8 @@
-// The seam between deciding and acting. Deciding is two answers: which op next (Select), and on
-// which device (Place). A method that does not go step by step is a
-// Planner.
+// Deciding in two answers: which op next (Select), and on which device (Place). A method that does
+// not go step by step is a Planner; one that sees all jobs at once is a Decider
+// (tutti/plan/decider.h), which tutti/plan/select_place.h makes of a Select and a Place.
 //
-// Policies know nothing of runtimes, and runtimes see policies only through this header.
+// Policies know nothing of runtimes, and runtimes see policies only through these headers.
 
 #ifndef TUTTI_PLAN_POLICY_H_
 #define TUTTI_PLAN_POLICY_H_
@@ -38,6 +38,9 @@ struct Policy {
   std::unique_ptr<Select> select;
   std::unique_ptr<Place> place;
 };
+
+// Makes the pair for one problem and seed: policies may compute things beforehand.
+using MakePolicy = std::function<Policy(const Problem& problem, uint64_t seed)>;
 
 // How much a planner may spend. Under a count the same seed gives the same plan. Wall clock and
 // count are for planners that search; the stop is for all.

@@ -5,9 +5,17 @@
 #include "tutti/base/check.h"
 #include "tutti/base/suggest.h"
 #include "tutti/plan/draft.h"
+#include "tutti/plan/select_place.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/online/fifo.h"
+#include "tutti/policy/online/graphene.h"
+#include "tutti/policy/online/online_heft.h"
+#include "tutti/policy/online/paragon.h"
+#include "tutti/policy/online/plan_by_decider.h"
+#include "tutti/policy/online/planned.h"
+#include "tutti/policy/online/sparrow.h"
 #include "tutti/policy/schedule/memory.h"
 
 namespace tutti {
@@ -30,12 +38,25 @@ Result<Plan> plan_step_by_step(const MakePolicy& make_policy, const Problem& pro
   return draft.to_plan();
 }
 
-PolicyEntry step_by_step(PolicyEntry entry) {
-  entry.seeded = true;
-  entry.plan = [make_policy = entry.make_policy](const Problem& problem, const Budget& budget,
-                                                 uint64_t seed) {
-    return plan_step_by_step(make_policy, problem, budget, seed);
-  };
+// A pair of Select and Place can also plan, and decide about jobs that arrive; a decider can plan.
+PolicyEntry completed(PolicyEntry entry) {
+  if (entry.make_policy && !entry.plan) {
+    entry.plan = [make_policy = entry.make_policy](const Problem& problem, const Budget& budget,
+                                                   uint64_t seed) {
+      return plan_step_by_step(make_policy, problem, budget, seed);
+    };
+  }
+  if (entry.make_policy && !entry.make_decider) {
+    entry.make_decider = [make_policy = entry.make_policy](std::span<const double> /*values*/) {
+      return std::make_unique<SelectPlace>(make_policy);
+    };
+  }
+  if (entry.make_decider && !entry.plan) {
+    entry.plan = [make_decider = entry.make_decider, values = entry.tuned()](
+                     const Problem& problem, const Budget& budget, uint64_t seed) {
+      return plan_by_decider(*make_decider(values), problem, budget, seed);
+    };
+  }
   return entry;
 }
 
@@ -46,30 +67,52 @@ Planner doppler_planner(std::shared_ptr<const DopplerModel> model) {
       };
 }
 
-std::vector<PolicyEntry>& entries_of_registry() {
-  static std::vector<PolicyEntry> entries = {
+// Tuned values: the least mean slow-down of 20 runs of 20 validation jobs at load 0.6 with hidden
+// load 0.8 on the cluster of tutti/plan/default_cluster.h, among thirty settings each. Found on 17
+// November 2026 by
+//
+//   build/release/bench/symphony_quality tune        (docs/results/symphony/knobs.txt)
+//
+// `symphony_quality settings` compares them with the untuned ones on jobs of the test set;
+// figures: docs/results/decider_settings.md.
+Knob patience() {
+  return {"patience", 5, 3, {0, 1.5, 2, 3, 5, 8}};
+}
+
+// Without limits on memory HEFT always finds a plan, and jobs here have none.
+Plan plan_job_by_heft(const Problem& problem) {
+  return plan_heft(problem, {}, 0).value();
+}
+
+using Values = std::span<const double>;
+
+std::vector<PolicyEntry> policies_for_one_graph() {
+  return {
       {.name = "single_device",
        .what = "everything on the best single device: the do-nothing baseline",
-       .source = "",
        .turn = 1,
        .starts_search = true,
        .plan = plan_single_device},
-      step_by_step({.name = "random",
-                    .what = "any ready op on any device: the smallest policy, to copy from",
-                    .source = "",
-                    .make_policy = random_policy}),
-      step_by_step({.name = "critical_path",
-                    .what = "longest path to the end first, on the device that starts it first",
-                    .source = "Yao et al. 2025 (Doppler), both defects fixed",
-                    .turn = 8,
-                    .starts_search = true,
-                    .make_policy = critical_path_policy}),
+      {.name = "random",
+       .what = "any ready op on any device: the smallest policy, to copy from",
+       .seeded = true,
+       .make_policy = random_policy},
+      {.name = "critical_path",
+       .what = "longest path to the end first, on the device that starts it first",
+       .source = "Yao et al. 2025 (Doppler), both defects fixed",
+       .seeded = true,
+       .turn = 8,
+       .starts_search = true,
+       .make_policy = critical_path_policy},
       {.name = "heft",
-       .what = "highest upward rank first, on the device that finishes it first, with insertion",
+       .what = "highest upward rank first, on the device that finishes it first; ahead with "
+               "insertion",
        .source = "Topcuoglu, Hariri, Wu 2002",
        .turn = 5,
        .starts_search = true,
-       .plan = plan_heft},
+       .plan = plan_heft,
+       .knobs = {{"age", 10, 0, {0, 0.1, 0.3, 1, 3, 10}}},
+       .make_decider = [](Values v) { return std::make_unique<OnlineHeft>(v[0]); }},
       {.name = "cpop",
        .what = "the critical path on one device, the rest where it finishes first",
        .source = "Topcuoglu, Hariri, Wu 2002",
@@ -103,7 +146,6 @@ std::vector<PolicyEntry>& entries_of_registry() {
        .plan = plan_contention_eft},
       {.name = "best_subset",
        .what = "contention_eft on the number of devices that it does best with",
-       .source = "",
        .turn = 91,
        .slowness = 6,
        .plan = plan_best_subset},
@@ -114,16 +156,13 @@ std::vector<PolicyEntry>& entries_of_registry() {
        .plan = plan_components},
       {.name = "locality",
        .what = "where the operands are soonest, weighed against the work placed there",
-       .source = "",
        .turn = 3,
        .plan = plan_locality},
       {.name = "round_robin",
        .what = "one device after the other, in topological order",
-       .source = "",
        .plan = plan_round_robin},
       {.name = "expert",
        .what = "where the graph's `shard` attributes say that a person would put each op",
-       .source = "",
        .turn = 4,
        .plan = plan_expert},
       {.name = "greedy_locator",
@@ -155,10 +194,104 @@ std::vector<PolicyEntry>& entries_of_registry() {
        .slowness_if_large = 6,
        .plan = doppler_planner(nullptr)},
   };
+}
+
+std::vector<PolicyEntry> policies_for_arriving_jobs() {
+  return {
+      {.name = "fifo",
+       .what = "first come, first served, on the quickest free device",
+       .for_comparison = true,
+       .knobs = {patience()},
+       .make_decider =
+           [](Values v) { return std::make_unique<Fifo>(Fifo::Prefer::quickest, v[0]); }},
+      {.name = "least_loaded",
+       .what = "first come, first served, on the least busy device",
+       .for_comparison = true,
+       .knobs = {patience()},
+       .make_decider =
+           [](Values v) { return std::make_unique<Fifo>(Fifo::Prefer::least_loaded, v[0]); }},
+      {.name = "sparrow",
+       .what = "reservations in the queues of slots drawn at random; the first that is free takes "
+               "the op",
+       .source = "Ousterhout et al. 2013",
+       .seeded = true,
+       .for_comparison = true,
+       .knobs = {{"probes", 8, 2, {1, 1.5, 2, 3, 4, 8}}},
+       .make_decider = [](Values v) { return std::make_unique<Sparrow>(v[0]); }},
+      {.name = "graphene",
+       .what = "long and hard-to-pack ops first, packed by what they draw, small jobs before large "
+               "ones",
+       .source = "Grandl et al. 2016",
+       .for_comparison = true,
+       .knobs = {{"packing", 0, 0.5, {0, 0.25, 0.5, 1, 2}},
+                 {"remaining", 0.5, 0.5, {0, 0.25, 0.5, 1, 2}},
+                 patience()},
+       .make_decider =
+           [](Values v) {
+             return std::make_unique<Graphene>(
+                 GrapheneOptions{.packing = v[0], .remaining = v[1], .patience = v[2]});
+           }},
+      {.name = "paragon",
+       .what = "where ops are quick and do each other least harm, which is learned as they run",
+       .source = "Delimitrou, Kozyrakis 2013",
+       .for_comparison = true,
+       .knobs = {{"learning_rate", 0.05, 0.05, {0.01, 0.02, 0.05, 0.1}},
+                 {"care", 0, 1, {0, 0.25, 0.5, 1, 2}},
+                 patience()},
+       .make_decider =
+           [](Values v) {
+             return std::make_unique<Paragon>(
+                 ParagonOptions{.learning_rate = v[0], .care = v[1], .patience = v[2]});
+           }},
+      {.name = "planned",
+       .what = "each job as HEFT plans it when it has the machine to itself",
+       .source = "Topcuoglu, Hariri, Wu 2002",
+       .for_comparison = true,
+       .plan = plan_heft,
+       .make_decider = [](Values) { return std::make_unique<Planned>(plan_job_by_heft); }},
+  };
+}
+
+std::vector<PolicyEntry>& entries_of_registry() {
+  static std::vector<PolicyEntry> entries = [] {
+    std::vector<PolicyEntry> all = policies_for_one_graph();
+    std::vector<PolicyEntry> for_jobs = policies_for_arriving_jobs();
+    for (PolicyEntry& entry : for_jobs) all.push_back(std::move(entry));
+    for (PolicyEntry& entry : all) entry = completed(std::move(entry));
+    return all;
+  }();
   return entries;
 }
 
+// Fails if no entry has that name, or one that is not `able` has; lists those that are.
+Result<const PolicyEntry*> find_able(std::string_view name, const std::vector<PolicyEntry>& among,
+                                     std::string_view what, bool (*able)(const PolicyEntry&),
+                                     std::string_view inability) {
+  const PolicyEntry* found = nullptr;
+  std::vector<std::string> names;
+  for (const PolicyEntry& entry : among) {
+    if (entry.name == name) found = &entry;
+    if (able(entry)) names.push_back(entry.name);
+  }
+  if (found == nullptr) return invalid_input(unknown_word(what, name, names));
+  if (able(*found)) return found;
+  return invalid_input(
+      fmt::format("policy '{}' {}; those that can are: {}", name, inability, comma_list(names)));
+}
+
 }  // namespace
+
+std::vector<double> PolicyEntry::tuned() const {
+  std::vector<double> values;
+  for (const Knob& knob : knobs) values.push_back(knob.tuned);
+  return values;
+}
+
+std::vector<double> PolicyEntry::untuned() const {
+  std::vector<double> values;
+  for (const Knob& knob : knobs) values.push_back(knob.untuned);
+  return values;
+}
 
 const std::vector<PolicyEntry>& policy_registry() {
   return entries_of_registry();
@@ -166,50 +299,41 @@ const std::vector<PolicyEntry>& policy_registry() {
 
 void add_policy(PolicyEntry entry) {
   for (const PolicyEntry& known : policy_registry()) TUTTI_CHECK(known.name != entry.name);
-  entries_of_registry().push_back(std::move(entry));
+  entries_of_registry().push_back(completed(std::move(entry)));
 }
 
-std::vector<PolicyEntry> policies_with(const std::shared_ptr<const DopplerModel>& model) {
+std::vector<PolicyEntry> planning_policies(const std::shared_ptr<const DopplerModel>& model) {
   std::vector<PolicyEntry> entries = policy_registry();
-  if (model == nullptr) return entries;
+  std::erase_if(entries, [](const PolicyEntry& entry) { return !entry.plan; });
   for (PolicyEntry& entry : entries) {
-    if (entry.name == "doppler") entry.plan = doppler_planner(model);
+    if (model != nullptr && entry.name == "doppler") entry.plan = doppler_planner(model);
   }
   return entries;
 }
 
 Result<const PolicyEntry*> find_policy(std::string_view name) {
-  std::vector<std::string> names;
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (entry.name == name) return &entry;
-    names.push_back(entry.name);
-  }
-  return invalid_input(unknown_word("policy", name, names));
-}
-
-std::vector<std::string> online_policy_names() {
-  std::vector<std::string> names;
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (entry.make_policy) names.push_back(entry.name);
-  }
-  return names;
+  return find_able(
+      name, policy_registry(), "policy", [](const PolicyEntry&) { return true; }, "");
 }
 
 Result<const PolicyEntry*> find_online_policy(std::string_view name) {
-  const std::vector<std::string> names = online_policy_names();
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (entry.name != name) continue;
-    if (entry.make_policy) return &entry;
-    return invalid_input(
-        fmt::format("policy '{}' plans ahead and cannot be asked during a run; those that can are: "
-                    "{}",
-                    name, comma_list(names)));
-  }
-  return invalid_input(unknown_word("policy that can be asked during a run", name, names));
+  return find_able(
+      name, policy_registry(), "policy that can be asked during a run",
+      [](const PolicyEntry& entry) { return static_cast<bool>(entry.make_policy); },
+      "cannot be asked op by op during a run");
+}
+
+Result<const PolicyEntry*> find_decider(std::string_view name,
+                                        const std::vector<PolicyEntry>& among) {
+  return find_able(
+      name, among, "decider",
+      [](const PolicyEntry& entry) { return static_cast<bool>(entry.make_decider); },
+      "plans ahead and cannot be asked about jobs that arrive");
 }
 
 Result<Plan> make_plan(const PolicyEntry& entry, const Problem& problem, const Budget& budget,
                        uint64_t seed) {
+  TUTTI_CHECK(entry.plan != nullptr);
   Result<Plan> plan = entry.plan(problem, budget, seed);
   if (!plan) return plan.error();
   if (plan->provenance.policy.empty()) plan->provenance.policy = entry.name;

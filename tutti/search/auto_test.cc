@@ -81,7 +81,7 @@ TEST(Auto, AsksWhatBringsMostForItsTimeFirst) {
   EXPECT_LT(turn("random"), turn("doppler"));
   // Everyone has a turn.
   size_t asked = 0;
-  for (const PolicyEntry& entry : policy_registry()) asked += entry.for_comparison ? 0 : 1;
+  for (const PolicyEntry& entry : planning_policies()) asked += entry.for_comparison ? 0 : 1;
   EXPECT_EQ(order.size(), asked);
 }
 
@@ -89,7 +89,7 @@ TEST(Auto, TellsWhatItTriedInTheOrderOfTheRegistry) {
   const World world(must(make_layered({.ops = 20, .width = 4})), "uniform-2");
   const AutoResult result = must(plan_of(world));
   size_t next = 0;
-  for (const PolicyEntry& entry : policy_registry()) {
+  for (const PolicyEntry& entry : planning_policies()) {
     if (entry.for_comparison) continue;
     ASSERT_LT(next, result.tried.size());
     EXPECT_TRUE(result.tried[next].policy.starts_with(entry.name)) << entry.name;

@@ -238,7 +238,7 @@ void evaluate(const PortfolioWork& work, Plan plan, Stopping stopping, Evaluator
 }
 
 std::vector<PolicyEntry> policies_to_ask(const std::shared_ptr<const DopplerModel>& trained_model) {
-  std::vector<PolicyEntry> entries = policies_with(trained_model);
+  std::vector<PolicyEntry> entries = planning_policies(trained_model);
   std::erase_if(entries, [](const PolicyEntry& entry) { return entry.for_comparison; });
   std::stable_sort(entries.begin(), entries.end(),
                    [](const PolicyEntry& a, const PolicyEntry& b) { return a.turn < b.turn; });

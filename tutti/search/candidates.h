@@ -80,7 +80,7 @@ std::vector<Candidate> ask_for_starts(PortfolioWork& work);
 // often does not. Returns those that run; none if nothing helps or memory is not limited.
 std::vector<Candidate> ask_with_less_memory(PortfolioWork& work);
 
-// All policies but those for comparison only, in the order they are asked.
+// All policies that plan but those for comparison only, in the order they are asked.
 std::vector<PolicyEntry> policies_to_ask(
     const std::shared_ptr<const DopplerModel>& trained_model = {});
 

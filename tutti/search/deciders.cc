@@ -28,17 +28,17 @@ Plan plan_job_by_auto(const Problem& problem, int64_t evaluations) {
   return found ? std::move(found->plan) : plan_heft(problem, {}, 0).value();
 }
 
-DeciderEntry planned_auto() {
-  return {"planned_auto",
-          "each job as auto plans it, when it first comes, as if it had the machine to itself",
-          "",
-          {{"evaluations", 500, 500, {100, 500}}},
-          [](std::span<const double> values) {
-            const auto evaluations = static_cast<int64_t>(values[0]);
-            return std::make_unique<Planned>([evaluations](const Problem& problem) {
-              return plan_job_by_auto(problem, evaluations);
-            });
-          }};
+PolicyEntry planned_auto() {
+  return {
+      .name = "planned_auto",
+      .what = "each job as auto plans it, when it first comes, as if it had the machine to itself",
+      .knobs = {{"evaluations", 500, 500, {100, 500}}},
+      .make_decider = [](std::span<const double> values) {
+        const auto evaluations = static_cast<int64_t>(values[0]);
+        return std::make_unique<Planned>([evaluations](const Problem& problem) {
+          return plan_job_by_auto(problem, evaluations);
+        });
+      }};
 }
 
 constexpr std::string_view kModel = "symphony=";
@@ -60,9 +60,9 @@ Result<NamedDecider> model_of(const std::string& name, const Cluster& cluster,
         ": the model reads the true load, which only the simulator knows; train one "
         "that reads counters");
   }
-  const DeciderEntry* fallback = nullptr;
+  const PolicyEntry* fallback = nullptr;
   if (!options.fallback.empty()) {
-    const Result<const DeciderEntry*> found = find_any_decider(options.fallback);
+    const Result<const PolicyEntry*> found = find_any_decider(options.fallback);
     if (!found) return found.error();
     fallback = *found;
   }
@@ -71,23 +71,23 @@ Result<NamedDecider> model_of(const std::string& name, const Cluster& cluster,
       [model = *model, fallback, batch = options.decisions_per_look]() -> std::unique_ptr<Decider> {
         auto symphony = std::make_unique<SymphonyDecider>(model, SymphonyOptions{.batch = batch});
         if (fallback == nullptr) return symphony;
-        return std::make_unique<FallbackDecider>(std::move(symphony),
-                                                 fallback->make(fallback->tuned()));
+        return std::make_unique<FallbackDecider>(std::move(symphony), fallback->tuned_decider());
       }};
 }
 
 }  // namespace
 
-const std::vector<DeciderEntry>& all_deciders() {
-  static const std::vector<DeciderEntry> kAll = [] {
-    std::vector<DeciderEntry> all = decider_registry();
+const std::vector<PolicyEntry>& all_deciders() {
+  static const std::vector<PolicyEntry> kAll = [] {
+    std::vector<PolicyEntry> all = policy_registry();
+    std::erase_if(all, [](const PolicyEntry& entry) { return !entry.make_decider; });
     all.push_back(planned_auto());
     return all;
   }();
   return kAll;
 }
 
-Result<const DeciderEntry*> find_any_decider(std::string_view name) {
+Result<const PolicyEntry*> find_any_decider(std::string_view name) {
   return find_decider(name, all_deciders());
 }
 
@@ -100,11 +100,11 @@ Result<std::vector<NamedDecider>> find_deciders(const std::vector<std::string>& 
                                                 const std::vector<Counter>& counters,
                                                 const ModelDeciderOptions& options) {
   std::vector<NamedDecider> found;
-  const auto add = [&](const DeciderEntry& entry) {
-    found.push_back({entry.name, [&entry] { return entry.make(entry.tuned()); }});
+  const auto add = [&](const PolicyEntry& entry) {
+    found.push_back({entry.name, [&entry] { return entry.tuned_decider(); }});
   };
   if (names.empty()) {
-    for (const DeciderEntry& entry : all_deciders()) add(entry);
+    for (const PolicyEntry& entry : all_deciders()) add(entry);
   }
   for (const std::string& name : names) {
     if (is_model(name)) {
@@ -113,7 +113,7 @@ Result<std::vector<NamedDecider>> find_deciders(const std::vector<std::string>& 
       found.push_back(std::move(*model));
       continue;
     }
-    const Result<const DeciderEntry*> entry = find_any_decider(name);
+    const Result<const PolicyEntry*> entry = find_any_decider(name);
     if (!entry && name == "symphony") {
       return invalid_input("symphony needs a trained model of this machine: symphony=FILE");
     }
@@ -125,7 +125,7 @@ Result<std::vector<NamedDecider>> find_deciders(const std::vector<std::string>& 
 
 std::string decider_help() {
   std::string text = "Deciders:\n";
-  for (const DeciderEntry& entry : all_deciders())
+  for (const PolicyEntry& entry : all_deciders())
     text += fmt::format("  {:<14} {}\n", entry.name, entry.what);
   text += fmt::format("  {:<14} {}\n", "symphony=FILE",
                       "a model of tutti train symphony, made for this machine");

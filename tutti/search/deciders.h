@@ -1,4 +1,4 @@
-// Every decider by name: those of the registry (tutti/policy/online/registry.h), planned_auto,
+// Every decider by name: those of the registry (tutti/policy/registry.h), planned_auto,
 // which plans with a simulator at hand, and models of Symphony as symphony=FILE.
 
 #ifndef TUTTI_SEARCH_DECIDERS_H_
@@ -10,14 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "tutti/policy/online/registry.h"
+#include "tutti/policy/registry.h"
 
 namespace tutti {
 
-const std::vector<DeciderEntry>& all_deciders();
+// Entries with make_decider.
+const std::vector<PolicyEntry>& all_deciders();
 
 // Fails with a sentence that lists the names there are.
-Result<const DeciderEntry*> find_any_decider(std::string_view name);
+Result<const PolicyEntry*> find_any_decider(std::string_view name);
 
 struct NamedDecider {
   std::string name;

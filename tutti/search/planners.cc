@@ -57,7 +57,7 @@ std::unique_ptr<Improver> guided(const WalkRound& at) {
 }  // namespace
 
 std::vector<PolicyEntry> all_planners(const AutoSettings& settings) {
-  std::vector<PolicyEntry> entries = policies_with(settings.trained_model);
+  std::vector<PolicyEntry> entries = planning_policies(settings.trained_model);
   entries.push_back(search_entry(
       "annealing", "simulated annealing of placement and order", "Kirkpatrick et al. 1983",
       {[](const WalkRound& at) { return std::make_unique<Annealing>(at.problem, at.ordering); }},

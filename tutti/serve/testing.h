@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "tutti/policy/online/registry.h"
+#include "tutti/policy/registry.h"
 #include "tutti/serve/journal/job.h"
 #include "tutti/serve/run/cluster_runner.h"
 
@@ -40,9 +40,9 @@ class TestFolder {
 // One of the registry; fails when it is made if there is none of that name.
 inline MakeDecider registered_decider(const std::string& name) {
   return [name](const Cluster&, const std::vector<Counter>&) -> Result<std::unique_ptr<Decider>> {
-    const Result<const DeciderEntry*> entry = find_decider(name);
+    const Result<const PolicyEntry*> entry = find_decider(name);
     if (!entry) return entry.error();
-    return (*entry)->make((*entry)->tuned());
+    return (*entry)->tuned_decider();
   };
 }
 

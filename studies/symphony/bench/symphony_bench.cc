@@ -31,7 +31,7 @@
 #include "tutti/base/check.h"
 #include "tutti/base/statistics.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/policy/online/registry.h"
+#include "tutti/policy/registry.h"
 #include "tutti/train/symphony/world.h"
 
 namespace tutti {
@@ -184,12 +184,13 @@ int judge_rivals() {
   const Bench bench;
   for (const double load : bench.study.world.loads) {
     for (const bool unknown : {false, true}) {
-      for (const DeciderEntry& entry : decider_registry()) {
+      for (const PolicyEntry& entry : policy_registry()) {
+        if (!entry.make_decider) continue;
         std::vector<double> slowdowns;
         for (uint64_t episode = 0; episode < uint64_t{kEpisodes}; ++episode) {
           const JobScenario scenario = bench.scenario(load, unknown, episode);
           JobSimulator sim(*bench.study.cluster, scenario.options);
-          const auto decider = entry.make(entry.tuned());
+          const auto decider = entry.tuned_decider();
           const auto run = run_jobs(sim, scenario.arrivals, *decider, scenario.seed);
           TUTTI_CHECK(run.has_value());
           double sum = 0;

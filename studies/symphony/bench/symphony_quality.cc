@@ -133,9 +133,9 @@ std::unique_ptr<Decider> taught_paragon(const Study& study, std::span<const doub
 }
 
 // As it is compared: with these knobs and all that it knows from elsewhere.
-std::unique_ptr<Decider> make_rival(const Study& study, const DeciderEntry& entry,
+std::unique_ptr<Decider> make_rival(const Study& study, const PolicyEntry& entry,
                                     std::span<const double> values) {
-  return entry.name == "paragon" ? taught_paragon(study, values) : entry.make(values);
+  return entry.name == "paragon" ? taught_paragon(study, values) : entry.make_decider(values);
 }
 
 // The knobs that have the least mean slow-down on validation jobs: the untuned ones, and trials - 1
@@ -144,7 +144,8 @@ void tune(const Study& study) {
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::validation, seed));
-  for (const DeciderEntry& entry : decider_registry()) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (!entry.make_decider) continue;
     std::vector<double> best = entry.untuned();
     double least = 0;
     Rng rng(1);
@@ -172,10 +173,10 @@ void tune(const Study& study) {
 }
 
 // As every command makes them: Paragon has learned nothing before.
-double slowdown_of(const Study& study, World& world, const DeciderEntry& entry,
+double slowdown_of(const Study& study, World& world, const PolicyEntry& entry,
                    std::span<const double> values, uint64_t seed) {
   double sum = 0;
-  const auto decider = entry.make(values);
+  const auto decider = entry.make_decider(values);
   for (int run = 0; run < study.runs; ++run) {
     const uint64_t luck = 1000 * seed + static_cast<uint64_t>(run);
     sum += mean_slowdown(run_by(world.sim, *decider, world.arrivals(study, luck), luck).jobs);
@@ -197,7 +198,8 @@ void compare_settings(const Study& study) {
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::test, seed));
-  for (const DeciderEntry& entry : decider_registry()) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (!entry.make_decider) continue;
     std::vector<double> untuned;
     std::vector<double> tuned;
     for (uint64_t seed = 1; seed <= 5; ++seed) {
@@ -259,7 +261,8 @@ Rival make_trained(const std::string& text, World& world) {
 std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path) {
   const auto knobs = read_knobs(knobs_path);
   std::vector<Rival> rivals;
-  for (const DeciderEntry& entry : decider_registry()) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (!entry.make_decider) continue;
     const auto found = knobs.find(entry.name);
     const std::vector<double> values =
         found != knobs.end() && found->second.size() == entry.knobs.size() ? found->second
@@ -267,7 +270,8 @@ std::vector<Rival> make_rivals(const Study& study, const std::string& knobs_path
     rivals.push_back({entry.name, make_rival(study, entry, values)});
   }
   const double evaluations[] = {static_cast<double>(study.auto_evaluations)};
-  rivals.push_back({"planned_auto", find_any_decider("planned_auto").value()->make(evaluations)});
+  rivals.push_back(
+      {"planned_auto", find_any_decider("planned_auto").value()->make_decider(evaluations)});
   return rivals;
 }
 
@@ -423,8 +427,8 @@ void small(const Study& study) {
     const Result<Clairvoyant> all = find_exhaustively(world.sim, job, seed);
     if (!all) continue;
     const std::vector<Arrival> arrivals = {{Duration(0), job}};
-    const DeciderEntry* heft = find_decider("heft").value();
-    const JobsRecord start = run_by(world.sim, *heft->make(heft->tuned()), arrivals, seed);
+    const auto heft = find_decider("heft").value()->tuned_decider();
+    const JobsRecord start = run_by(world.sim, *heft, arrivals, seed);
     const Clairvoyant found =
         find_clairvoyant(world.sim, arrivals, seed, {&start, 1}, {.evaluations = 600});
     ratios.push_back(found.mean_slowdown / all->mean_slowdown);

@@ -17,7 +17,6 @@
 #include "tutti/base/stop.h"
 #include "tutti/runtime/local/events.h"
 #include "tutti/runtime/local/hardware.h"
-#include "tutti/runtime/local/online_watch.h"
 #include "tutti/runtime/local/op_table.h"
 #include "tutti/runtime/runtime.h"
 
@@ -61,9 +60,6 @@ class LocalRuntime : public Runtime {
   // memory is short, and when stopped. Everything is given back in all cases.
   Result<Trace> run(const Problem& problem, const Plan& plan) override;
   Result<Trace> run_online(const Problem& problem, Policy& policy) override;
-  // The same with an observer that is told what happens and may make ops wait. Graph inputs that
-  // are everywhere are put into every memory before the run begins.
-  Result<Trace> run_online(const Problem& problem, Policy& policy, OnlineWatch& watch);
 
   // What had happened when the last run failed.
   const Trace& partial_trace() const;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tutti/runtime/online_choices.h"
+#include "tutti/plan/online_choices.h"
 
 namespace tutti {
 

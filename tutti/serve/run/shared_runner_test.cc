@@ -12,7 +12,7 @@
 
 #include "test/support/world.h"
 #include "tutti/graph/make/cholesky.h"
-#include "tutti/policy/online/registry.h"
+#include "tutti/policy/registry.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/serve/daemon.h"
 #include "tutti/serve/testing.h"
@@ -314,7 +314,8 @@ TEST(SharedRunner, TheDeciderIsToldWhatIsCounted) {
 TEST(SharedRunner, EveryDeciderRunsRealOps) {
   const Machine machine = testing::cpus(2, 1);
   const Graph graph = *make_cholesky({.tiles = 3, .tile_size = 16, .devices = 2});
-  for (const DeciderEntry& entry : decider_registry()) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (!entry.make_decider) continue;
     auto runner = must(make_shared_runner(machine, {.policy = entry.name}, {.places = 3},
                                           registered_decider(entry.name)));
     EXPECT_EQ(runner->policy(), entry.name);

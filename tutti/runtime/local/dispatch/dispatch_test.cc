@@ -7,7 +7,7 @@
 
 #include "tutti/base/random.h"
 #include "tutti/runtime/local/dispatch/ranks.h"
-#include "tutti/runtime/local/run/pool.h"
+#include "tutti/runtime/local/values/pool.h"
 #include "tutti/runtime/local/testing.h"
 
 namespace tutti {

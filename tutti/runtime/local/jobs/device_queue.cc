@@ -50,7 +50,7 @@ OpEntry* DeviceQueue::take() {
   return entry;
 }
 
-OpEntry* DeviceQueue::wait(int64_t spin) {
+OpEntry* DeviceQueue::wait(int64_t spin, int slot) {
   was_empty_.store(true, std::memory_order_relaxed);
   const int64_t until = clock_.about_now() + spin;
   while (spin > 0 && clock_.about_now() < until) {
@@ -61,12 +61,32 @@ OpEntry* DeviceQueue::wait(int64_t spin) {
   for (;;) {
     sleepers_.fetch_add(1);
     const uint32_t rung = rung_.load();
+    const int64_t look_from = clock_.now();
     OpEntry* const entry = size_.load() > 0 ? take() : nullptr;
     const bool ends = closed_.load();
-    if (entry == nullptr && !ends) rung_.wait(rung);
+    if (entry == nullptr && !ends) {
+      note_sleep({slot, look_from, clock_.now()});
+      rung_.wait(rung);
+    }
     sleepers_.fetch_sub(1);
     if (entry != nullptr || ends) return entry;
   }
+}
+
+void DeviceQueue::note_sleep(const Sleep& sleep) {
+  const SpinHold hold(lock_);
+  if (noted_) sleeps_.push_back(sleep);
+}
+
+void DeviceQueue::note_sleeps(bool noted) {
+  const SpinHold hold(lock_);
+  noted_ = noted;
+  sleeps_.clear();
+}
+
+std::vector<DeviceQueue::Sleep> DeviceQueue::sleeps() const {
+  const SpinHold hold(lock_);
+  return sleeps_;
 }
 
 void DeviceQueue::close() {

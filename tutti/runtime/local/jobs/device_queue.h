@@ -25,21 +25,34 @@ class DeviceQueue {
   // Null if there is none.
   OpEntry* take();
   // Waits for one, spinning at first for so many ticks. Null after close().
-  OpEntry* wait(int64_t spin);
+  OpEntry* wait(int64_t spin, int slot);
   void close();
   void open() { closed_.store(false); }
   // A slot has found it empty since the last call. For the scheduler, which lengthens queues.
   bool was_empty() { return was_empty_.exchange(false, std::memory_order_relaxed); }
 
+  // Between which ticks a slot looked, saw nothing and went to sleep; noted from now on if `noted`.
+  struct Sleep {
+    int slot;
+    int64_t look_from;
+    int64_t look_to;
+  };
+  void note_sleeps(bool noted);
+  std::vector<Sleep> sleeps() const;
+
  private:
+  void note_sleep(const Sleep& sleep);
+
   const TickClock& clock_;
-  SpinLock lock_;
+  mutable SpinLock lock_;
   std::vector<OpEntry*> heap_ GUARDED_BY(lock_);  // the least turn on top
   std::atomic<int32_t> size_{0};
   std::atomic<int32_t> sleepers_{0};
   std::atomic<uint32_t> rung_{0};
   std::atomic<bool> closed_{false};
   std::atomic<bool> was_empty_{false};
+  bool noted_ GUARDED_BY(lock_) = false;
+  std::vector<Sleep> sleeps_ GUARDED_BY(lock_);
 };
 
 }  // namespace tutti

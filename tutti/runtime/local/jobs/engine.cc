@@ -23,7 +23,7 @@ JobEngine::JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardw
       memories_(cluster.machine(), hardware,
                 {.op = [this](OpEntry& entry) { queues_[entry.device.index]->push(entry); },
                  .transfer = [this](int32_t transfer) { transfers_.start(transfer); }}),
-      transfers_(cluster.machine(), hardware, memories_, clock_, options_.staged,
+      transfers_(cluster.machine(), hardware, memories_, clock_, options_,
                  {.queue = [this](OpEntry& entry) { queues_[entry.device.index]->push(entry); },
                   .ended =
                       [this](JobRun& job, ValueId value, MemoryId to) {
@@ -34,10 +34,7 @@ JobEngine::JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardw
                                        .memory = to});
                       }}) {
   const Machine& machine = cluster.machine();
-  std::vector<int64_t> limits;
-  for (int32_t i = 0; i < machine.memory_count(); ++i)
-    limits.push_back(machine.memory(MemoryId{i}).capacity_bytes);
-  memories_.begin(limits);
+  set_limits(nullptr);
   clock_.calibrate();
   const bool spare =
       std::thread::hardware_concurrency() > static_cast<unsigned>(cluster.slot_count());
@@ -59,6 +56,23 @@ JobEngine::~JobEngine() {
   if (scheduling_.joinable()) wait([] { return true; });
   for (const auto& queue : queues_) queue->close();
   for (const auto& slot : slots_) slot->thread.join();
+}
+
+void JobEngine::set_limits(const Problem* problem) {
+  const Machine& machine = cluster_.machine();
+  std::vector<int64_t> limits;
+  for (int32_t i = 0; i < machine.memory_count(); ++i) {
+    limits.push_back(problem != nullptr ? problem->memory_limit(MemoryId{i})
+                                        : machine.memory(MemoryId{i}).capacity_bytes);
+  }
+  memories_.begin(limits);
+}
+
+void JobEngine::set_options(JobEngineOptions options, const Problem* limits) {
+  TUTTI_CHECK(!scheduling_.joinable());
+  options_ = std::move(options);
+  set_limits(limits);
+  for (const auto& queue : queues_) queue->note_sleeps(options_.note_sleeps);
 }
 
 Result<std::shared_ptr<JobInputs>> JobEngine::prepare(const std::shared_ptr<const Job>& job,
@@ -120,7 +134,7 @@ void JobEngine::work(Slot& me) {
   DeviceQueue& queue = *queues_[static_cast<size_t>(me.device.index)];
   for (;;) {
     OpEntry* entry = queue.take();
-    if (entry == nullptr) entry = queue.wait(spin_);
+    if (entry == nullptr) entry = queue.wait(spin_, me.index);
     if (entry == nullptr) return;
     run(me, *entry);
   }

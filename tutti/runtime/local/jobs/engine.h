@@ -38,6 +38,8 @@ class JobEngine {
   JobEngine(const JobEngine&) = delete;
   JobEngine& operator=(const JobEngine&) = delete;
 
+  // Between runs. Limits by memory, of a problem; the machine's are those until then.
+  void set_options(JobEngineOptions options, const Problem* limits = nullptr);
   // Fills the inputs of a job; see JobInputs.
   Result<std::shared_ptr<JobInputs>> prepare(const std::shared_ptr<const Job>& job,
                                              const FillInput& fill, bool everywhere = true);
@@ -58,7 +60,10 @@ class JobEngine {
 
   // Of the run under way or the last one.
   const Scheduler& scheduler() const { return *scheduler_; }
-  Memories& memories() { return memories_; }
+  const Memories& memories() const { return memories_; }
+  const DeviceQueue& queue(DeviceId device) const {
+    return *queues_[static_cast<size_t>(device.index)];
+  }
 
  private:
   struct Slot {
@@ -71,6 +76,7 @@ class JobEngine {
     std::thread thread;
   };
 
+  void set_limits(const Problem* problem);
   void work(Slot& me);
   void run(Slot& me, OpEntry& entry);
   Result<void> call(Slot& me, OpEntry& entry);

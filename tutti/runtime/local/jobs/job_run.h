@@ -14,7 +14,7 @@
 #include "tutti/plan/world_state.h"
 #include "tutti/runtime/local/jobs/job_values.h"
 #include "tutti/runtime/local/jobs/op_entry.h"
-#include "tutti/runtime/local/run/op_codes.h"
+#include "tutti/runtime/local/op_codes.h"
 #include "tutti/trace/job_record.h"
 
 namespace tutti {

@@ -12,7 +12,7 @@
 
 #include "tutti/runtime/local/dispatch/lock.h"
 #include "tutti/runtime/local/jobs/op_entry.h"
-#include "tutti/runtime/local/run/pool.h"
+#include "tutti/runtime/local/values/pool.h"
 
 namespace tutti {
 
@@ -29,6 +29,7 @@ class Memories {
   Memories(const Machine& machine, Hardware& hardware, Waker waker);
 
   Pool& pool(MemoryId memory) { return *pools_[static_cast<size_t>(memory.index)]; }
+  const Pool& pool(MemoryId memory) const { return *pools_[static_cast<size_t>(memory.index)]; }
   int64_t left(MemoryId memory) const { return pools_[static_cast<size_t>(memory.index)]->left(); }
   // Limits by memory. Requires that nothing is held.
   void begin(const std::vector<int64_t>& limits);

@@ -62,6 +62,8 @@ class Scheduler {
   const std::vector<Duration>& decision_times() const { return decision_times_; }
   std::vector<Pause> pauses() const;
   Duration deciding() const { return deciding_; }
+  // Since the run began.
+  Duration time_of(int64_t tick) const { return parts_.clock.span(began_, tick); }
 
  private:
   void drain();
@@ -84,7 +86,6 @@ class Scheduler {
   void sleep();
   void look_for_standstill();
 
-  Duration time_of(int64_t tick) const { return parts_.clock.span(began_, tick); }
   void pass_until(Duration time);
   JobStatus& status(const JobRun& run) { return ledger_.job(run.id); }
 

@@ -7,11 +7,11 @@
 namespace tutti {
 
 Transfers::Transfers(const Machine& machine, Hardware& hardware, Memories& memories,
-                     const TickClock& clock, bool staged, Listener listener)
+                     const TickClock& clock, const JobEngineOptions& options, Listener listener)
     : machine_(machine),
       memories_(memories),
       clock_(clock),
-      staged_(staged),
+      options_(options),
       listener_(std::move(listener)),
       lanes_(hardware, crew_) {
   crew_.begin(
@@ -31,7 +31,7 @@ Result<bool> Transfers::check_way(MemoryId from, MemoryId to) {
   };
   const Route* route = machine_.route(from, to);
   if (route == nullptr) return none(from, to);
-  if (!staged_ && lanes_.join(from, to)) return true;
+  if (!options_.staged && lanes_.join(from, to)) return true;
   for (const Hop& hop : route->hops) {
     if (!lanes_.join(from, hop.to)) return none(from, hop.to);
     from = hop.to;

@@ -11,7 +11,8 @@
 #include "tutti/runtime/local/dispatch/crew.h"
 #include "tutti/runtime/local/dispatch/ticks.h"
 #include "tutti/runtime/local/jobs/job_run.h"
-#include "tutti/runtime/local/run/lanes.h"
+#include "tutti/runtime/local/jobs/options.h"
+#include "tutti/runtime/local/values/lanes.h"
 
 namespace tutti {
 
@@ -24,7 +25,7 @@ class Transfers {
     std::function<void(JobRun& job, ValueId value, MemoryId to)> ended;
   };
   Transfers(const Machine& machine, Hardware& hardware, Memories& memories, const TickClock& clock,
-            bool staged, Listener listener);
+            const JobEngineOptions& options, Listener listener);
 
   // Fails (infeasible) if nothing connects the two. Not by the thread of a slot, which is bound to
   // cores that the thread of a new lane would keep to.
@@ -55,7 +56,7 @@ class Transfers {
   const Machine& machine_;
   Memories& memories_;
   const TickClock& clock_;
-  bool staged_;
+  const JobEngineOptions& options_;
   Listener listener_;
   SpinLock lock_;
   std::deque<Transfer> all_ GUARDED_BY(lock_);  // does not move what it holds

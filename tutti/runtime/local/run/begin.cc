@@ -43,8 +43,7 @@ Run::Run(const Machine& machine, const OpTable& ops, Hardware& hardware)
       codes_(machine, ops),
       dispatch_(machine, run_.clock, run_.crew),
       readiness_(run_),
-      values_(run_, hardware, *this),
-      decisions_(run_, values_, [this](OpId op, int32_t rank) { queue(op, rank); }) {
+      values_(run_, hardware, *this) {
   for (const DeviceId id : machine.devices()) {
     for (int slot = 0; slot < machine.device(id).slots; ++slot) {
       auto worker = std::make_unique<Worker>();
@@ -68,8 +67,6 @@ Result<void> Run::begin_any(const Problem& problem, const LocalOptions& options)
   }
   run_.problem = &problem;
   run_.options = &options;
-  run_.online = false;
-  run_.watched = false;
   begin_trace();
   if (problem.machine.fingerprint() != run_.machine.fingerprint()) {
     return invalid_input(
@@ -155,32 +152,6 @@ Result<void> Run::begin(const Problem& problem, const Plan& plan, const LocalOpt
   readiness_.begin(plan);
   start(slots);
   start_plan();
-  return {};
-}
-
-Result<void> Run::begin_online(const Problem& problem, Policy& policy, const LocalOptions& options,
-                               OnlineWatch* watch) {
-  if (Result<void> begun = begin_any(problem, options); !begun) return begun;
-  if (options.bulk_synchronous) {
-    return invalid_input("a run with barriers needs a plan; make one, or run without barriers");
-  }
-  const Graph& graph = problem.graph;
-  for (const OpId op : graph.ops()) {
-    for (const DeviceId device : problem.devices_for(op)) {
-      if (Result<void> checked = codes_.check(op, device); !checked) return checked;
-    }
-  }
-  run_.online = true;
-  run_.watched = watch != nullptr;
-  decisions_.begin(policy, watch);
-  std::vector<int> slots;
-  for (const DeviceId device : run_.machine.devices()) {
-    slots.push_back(run_.machine.device(device).slots);
-  }
-  if (Result<void> prepared = prepare_values(slots); !prepared) return prepared;
-  start(graph.size() == 0 ? std::vector<int>(slots.size(), 0) : slots);
-  if (run_.watched) run_.crew.join();  // the thread that keeps time
-  decisions_.start();
   return {};
 }
 

@@ -46,9 +46,7 @@ struct EngineContext {
 
   const Problem* problem = nullptr;
   const LocalOptions* options = nullptr;
-  const DeviceId* device_of = nullptr;  // by op; invalid: not placed yet
-  bool online = false;                  // a policy decides; false: a plan did
-  bool watched = false;                 // online, and the policy may make ops wait
+  const DeviceId* device_of = nullptr;  // by op
   bool one_memory = false;              // all ops and inputs are in one memory
   bool weightless = false;              // and no value has bytes, no op transient ones
   int64_t began = 0;                    // ticks

@@ -16,8 +16,6 @@
 namespace tutti {
 
 struct Copy {
-  enum class State : uint8_t { absent, on_its_way, present };
-
   void* address = nullptr;
   int64_t bytes = 0;
   // Readers and transfers that need it, and other holders; at 0 it is released.
@@ -25,9 +23,8 @@ struct Copy {
   MemoryId memory{};
   int32_t next = -1;  // a further copy of the same value
   ValueId value{};
-  bool counted = false;         // in the books of its memory
-  bool lent = false;            // the address is a kept input's, and not to be given back
-  State state = State::absent;  // of a further copy, in an online run
+  bool counted = false;  // in the books of its memory
+  bool lent = false;     // the address is a kept input's, and not to be given back
 
   void reset(ValueId of, int64_t size, MemoryId where) {
     address = nullptr;
@@ -38,7 +35,6 @@ struct Copy {
     value = of;
     counted = false;
     lent = false;
-    state = State::absent;
   }
 };
 

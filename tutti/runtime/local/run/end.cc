@@ -16,36 +16,17 @@ int64_t Run::ended() const {
 }
 
 Result<void> Run::end() {
-  if (run_.watched) keep_time();
   std::function<void()> look;
   if (run_.options->progress) {
     look = [this] { run_.options->progress(ended(), run_.graph().size()); };
   }
   std::optional<Error> error = run_.crew.wait(look);
-  // A watch that was told times during the run goes on with the same clock.
-  if (!run_.watched) run_.clock.calibrate();
+  run_.clock.calibrate();
   if (!error && ended() < run_.graph().size()) error = explain_standstill();
   record(trace_);
   values_.release_copies(/*but_results=*/!error);
   if (error) return *error;
   return {};
-}
-
-// On the thread that asked for the run, which takes part in it meanwhile: a run in which nothing
-// happens until the next time does not stand still.
-void Run::keep_time() {
-  constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);  // at whether to stop
-  for (bool over = run_.crew.over(); !over;) {
-    const Duration left = decisions_.ask_when_due();
-    if (left == kNever) break;
-    if (left > Duration(0)) {
-      over = run_.crew.wait_until(std::chrono::steady_clock::now() + std::min(left, kBetweenLooks));
-    }
-    fail_if_stopped();
-    if (run_.options->progress) run_.options->progress(ended(), run_.graph().size());
-    over = over || run_.crew.over();
-  }
-  run_.crew.leave(/*awake=*/true);
 }
 
 void Run::record(Trace& trace) const {
@@ -55,7 +36,7 @@ void Run::record(Trace& trace) const {
     }
     return;
   }
-  trace.order = run_.online ? ReadyOrder::fifo : ReadyOrder::priority;
+  trace.order = ReadyOrder::priority;
   trace.ops.reserve(static_cast<size_t>(ended()));
   for (const Worker* worker : workers_in_use_) {
     for (const Worker::Span& span : worker->log) {
@@ -68,7 +49,6 @@ void Run::record(Trace& trace) const {
     if (!worker->log.empty()) trace.makespan = std::max(trace.makespan, trace.ops.back().finish);
   }
   values_.record(trace);
-  if (run_.online) decisions_.record(trace);
 }
 
 std::vector<OpEvents> Run::events() const {
@@ -109,7 +89,6 @@ std::vector<SleepEvent> Run::sleeps() const {
 
 Error Run::explain_standstill() const {
   std::optional<Error> error = values_.explain_wait([this](int32_t rank) { return op_of(rank); });
-  if (!error && run_.online) error = decisions_.explain_wait();
   if (error) return *error;
   return infeasible(fmt::format(
       "the run stands still at {} with {} ops left: the plan's strict order contradicts the graph",

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tutti/base/id.h"
-#include "tutti/runtime/local/run/pool.h"
+#include "tutti/runtime/local/values/pool.h"
 
 namespace tutti {
 

@@ -1,6 +1,7 @@
 #include "tutti/runtime/local/local.h"
 
 #include "tutti/runtime/local/dispatch/kept_thread.h"
+#include "tutti/runtime/local/run/online.h"
 #include "tutti/runtime/local/run/run.h"
 
 namespace tutti {
@@ -13,8 +14,17 @@ class LocalRuntime::Engine {
         hardware_(std::move(hardware)),
         run_(machine_, ops_, *hardware_) {}
 
-  // `begun` says whether the run could begin.
+  Result<Trace> run_online(const Problem& problem, Policy& policy) {
+    run_.forget();
+    if (online_ == nullptr) online_ = std::make_unique<OnlineRun>(machine_, ops_, *hardware_);
+    was_online_ = true;
+    return online_->run(problem, policy, options_);
+  }
+
+  // A plan's. `begun` says whether the run could begin.
   Result<Trace> finish(const Result<void>& begun) {
+    if (online_ != nullptr) online_->forget();
+    was_online_ = false;
     if (!begun) {
       run_.forget();
       return begun.error();
@@ -30,6 +40,8 @@ class LocalRuntime::Engine {
   std::unique_ptr<Hardware> hardware_;
   LocalOptions options_;
   Run run_;
+  std::unique_ptr<OnlineRun> online_;  // made for the first run of a policy
+  bool was_online_ = false;            // the last run was a policy's
 
  private:
   KeptThread& thread_of(Run::Worker& worker) {
@@ -78,31 +90,29 @@ Result<Trace> LocalRuntime::run(const Problem& problem, const Plan& plan) {
 }
 
 Result<Trace> LocalRuntime::run_online(const Problem& problem, Policy& policy) {
-  return engine_->finish(engine_->run_.begin_online(problem, policy, engine_->options_));
-}
-
-Result<Trace> LocalRuntime::run_online(const Problem& problem, Policy& policy, OnlineWatch& watch) {
-  return engine_->finish(engine_->run_.begin_online(problem, policy, engine_->options_, &watch));
+  return engine_->run_online(problem, policy);
 }
 
 const Trace& LocalRuntime::partial_trace() const {
-  return engine_->run_.trace();
+  return engine_->was_online_ ? engine_->online_->trace() : engine_->run_.trace();
 }
 
 std::vector<OpEvents> LocalRuntime::events() const {
-  return engine_->run_.events();
+  return engine_->was_online_ ? engine_->online_->events() : engine_->run_.events();
 }
 
 std::vector<SleepEvent> LocalRuntime::sleeps() const {
-  return engine_->run_.sleeps();
+  return engine_->was_online_ ? engine_->online_->sleeps() : engine_->run_.sleeps();
 }
 
 Result<std::vector<std::byte>> LocalRuntime::result(ValueId value) const {
-  return engine_->run_.values().result(value);
+  return engine_->was_online_ ? engine_->online_->result(value)
+                              : engine_->run_.values().result(value);
 }
 
 int64_t LocalRuntime::high_water(MemoryId memory) const {
-  return engine_->run_.values().high_water(memory);
+  return engine_->was_online_ ? engine_->online_->high_water(memory)
+                              : engine_->run_.values().high_water(memory);
 }
 
 }  // namespace tutti

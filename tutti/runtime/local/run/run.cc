@@ -42,7 +42,7 @@ void Run::work(Worker& me) {
     if (run_.weightless || values_.admit(me.memory, op, taken.rank)) {
       // The room may have been given back after the op was taken.
       const int64_t start = options.trace && !run_.weightless ? run_.clock.now() : taken.when;
-      started(me, op);
+      started(op);
       if (!execute(me, op)) break;
       const int64_t now = options.trace ? run_.clock.now() : 0;
       if (options.trace) me.log.push_back({taken.when, start, now, taken.rank});
@@ -56,20 +56,14 @@ void Run::work(Worker& me) {
   run_.crew.leave(/*awake=*/true);
 }
 
-void Run::started(Worker& me, OpId op) {
-  if (run_.online) return decisions_.started(op, me.device);
+void Run::started(OpId op) {
   readiness_.started(op, [&](OpId next) { queue(next, ranks_.of(next.index)); });
 }
 
 bool Run::execute(Worker& me, OpId op) {
   const Graph& graph = run_.graph();
   if (!run_.weightless && !values_.make_outputs(op, me.device)) return false;
-  if (run_.online) {
-    const MutexLock lock(decisions_.mutex());  // placing readers adds copies
-    values_.gather(op, me.memory, me.operands, me.outputs);
-  } else {
-    values_.gather(op, me.memory, me.operands, me.outputs);
-  }
+  values_.gather(op, me.memory, me.operands, me.outputs);
   const Attributes attributes(graph.attributes(op));
   OpCall call{.op = graph.op_name(op),
               .device = run_.machine.device(me.device).name,
@@ -84,7 +78,6 @@ bool Run::execute(Worker& me, OpId op) {
 }
 
 void Run::complete(Worker& me, OpId op, int64_t now) {
-  if (run_.online) return decisions_.finished(op, me.device, me.memory);
   const Graph& graph = run_.graph();
   const auto ready = [&](OpId next) { op_is_ready(me, next, now); };
   if (!run_.weightless) values_.release_operands(op, me.memory);
@@ -114,7 +107,6 @@ void Run::queue(OpId op, int32_t rank) {
 }
 
 void Run::arrived(int32_t index) {
-  if (run_.online) return decisions_.arrived(index);
   const Graph& graph = run_.graph();
   const MemoryId memory = values_.copy(index).memory;
   const ValueId value = values_.copy(index).value;

@@ -1,7 +1,7 @@
-// One run of a graph on real devices: a plan's, or an online policy's. The Run has the slots'
+// One run of a plan on real devices; runs of policies are online.h's. The Run has the slots'
 // threads take, run and complete ops. Its parts have one duty each: Dispatch says which slot runs
-// what next, Readiness which ops of a plan wait for nothing more, Decisions asks a policy instead,
-// Values keeps and moves values, OpCodes finds the code, Crew knows when it is over.
+// what next, Readiness which ops wait for nothing more, Values keeps and moves values, OpCodes
+// finds the code, Crew knows when it is over.
 //
 // One object serves one run after another and keeps its memory between them. Threads call work;
 // everything else is called by the thread that asked for the run.
@@ -15,12 +15,10 @@
 #include <vector>
 
 #include "tutti/plan/plan.h"
-#include "tutti/plan/policy.h"
 #include "tutti/runtime/local/dispatch/dispatch.h"
 #include "tutti/runtime/local/dispatch/ranks.h"
+#include "tutti/runtime/local/op_codes.h"
 #include "tutti/runtime/local/run/context.h"
-#include "tutti/runtime/local/run/decisions.h"
-#include "tutti/runtime/local/run/op_codes.h"
 #include "tutti/runtime/local/run/readiness.h"
 #include "tutti/runtime/local/run/values.h"
 #include "tutti/trace/trace.h"
@@ -61,9 +59,6 @@ class Run : private Values::Listener {
   // A run begins. Fails with a sentence, and nothing has begun, if an op has no code, the plan is
   // not one of this problem, or inputs do not fit. `options` must stay until end.
   Result<void> begin(const Problem& problem, const Plan& plan, const LocalOptions& options);
-  // `watch` may be null.
-  Result<void> begin_online(const Problem& problem, Policy& policy, const LocalOptions& options,
-                            OnlineWatch* watch = nullptr);
   // Gives back what a run took that did not begin.
   void forget() { values_.give_back_all(); }
   // Those that must now work.
@@ -92,7 +87,7 @@ class Run : private Values::Listener {
 
   // run.cc
   bool enter(Worker& me);
-  void started(Worker& me, OpId op);
+  void started(OpId op);
   bool execute(Worker& me, OpId op);
   void complete(Worker& me, OpId op, int64_t now);
   // It is queued at once, or left to the worker whose next op it may be.
@@ -103,15 +98,11 @@ class Run : private Values::Listener {
   bool fail_if_stopped();
 
   // end.cc
-  // Asks the policy when its own time has come, as long as there is one.
-  void keep_time();
   void record(Trace& trace) const;
   Error explain_standstill() const;
   int64_t ended() const;
 
-  OpId op_of(int32_t rank) const {
-    return run_.online ? decisions_.op_of(rank) : OpId{ranks_.op(rank)};
-  }
+  OpId op_of(int32_t rank) const { return OpId{ranks_.op(rank)}; }
 
   EngineContext run_;
   OpCodes codes_;
@@ -123,7 +114,6 @@ class Run : private Values::Listener {
   Readiness readiness_;
   std::vector<int64_t> ready_at_;  // by op, ticks, if traced
   Values values_;                  // after what its threads use
-  Decisions decisions_;
 };
 
 }  // namespace tutti

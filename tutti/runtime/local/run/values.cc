@@ -133,7 +133,6 @@ void Values::send(ValueId value) {
 
 void Values::request_transfer(int32_t index) {
   Copy& copy = copies_[index];
-  copy.state = Copy::State::on_its_way;
   copy.counted = true;
   const int64_t bytes = copy.bytes;
   if (bytes == 0 || pool(copy.memory).take_room(bytes)) return start_transfer(index);
@@ -220,72 +219,6 @@ void Values::move(Copier& copier, int32_t index) {
   ++its.hop;
   if (stop == copy.memory) return listener_.arrived(index);
   lanes_.send(stop, next_stop(index), index);
-}
-
-// ---- Online
-
-void Values::made_in(OpId op, MemoryId memory) {
-  for (const ValueId value : run_.graph().outputs(op)) copies_.first(value).memory = memory;
-}
-
-// Each reader that is not placed yet holds the first copy. One that is placed elsewhere leaves that
-// to the transfer that brings its copy. Further copies stay until no reader can come any more.
-bool Values::place_reader(ValueId value, MemoryId memory, bool last) {
-  Copy& first = copies_.first(value);
-  bool there = true;
-  if (first.memory == memory) {
-    if (is_input(value) && !first.counted) {
-      first.counted = true;
-      pool(memory).take_room_anyway(first.bytes);
-    }
-  } else if (const int32_t copy = copies_.find(value, memory); copy >= 0) {
-    copies_[copy].uses.fetch_add(1);
-    drop(value.index);
-    there = copies_[copy].state == Copy::State::present;
-  } else {
-    there = bring(value, memory);
-  }
-  if (!last || (is_input(value) && run_.graph().is_weight(value))) return there;
-  for (int32_t copy = first.next; copy >= 0;) {
-    const int32_t next = copies_[copy].next;
-    drop(copy);
-    copy = next;
-  }
-  return there;
-}
-
-// The first reader of a value in a further memory. True if the value is there at once.
-bool Values::bring(ValueId value, MemoryId memory) {
-  const Copy& first = copies_.first(value);
-  const int32_t index = add_copy(value, memory);
-  Copy& copy = copies_[index];
-  copy.uses.store(2);
-  if (!is_input(value) || run_.problem->home(value).valid()) {
-    const Result<void> way = check_way(first.memory, memory);
-    if (way) {
-      request_transfer(index);
-    } else {
-      run_.crew.fail(way.error());
-    }
-    return false;
-  }
-  // It is everywhere.
-  copy.state = Copy::State::present;
-  copy.counted = true;
-  pool(memory).take_room_anyway(copy.bytes);
-  if (copy.bytes > 0) {
-    copy.address = pool(memory).allocate(copy.bytes);
-    if (copy.address == nullptr) {
-      fail_for_room(fmt::format("graph input '{}'", run_.graph().value_name(value)), memory,
-                    copy.bytes);
-      return true;
-    }
-    const Result<void> written =
-        pool(memory).store().write(copy.address, first.address, copy.bytes);
-    if (!written) run_.crew.fail(written.error());
-  }
-  drop(value.index);
-  return true;
 }
 
 // ---- After the run

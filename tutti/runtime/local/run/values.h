@@ -19,8 +19,8 @@
 #include "tutti/runtime/local/run/context.h"
 #include "tutti/runtime/local/run/copies.h"
 #include "tutti/runtime/local/run/kept_inputs.h"
-#include "tutti/runtime/local/run/lanes.h"
-#include "tutti/runtime/local/run/pool.h"
+#include "tutti/runtime/local/values/lanes.h"
+#include "tutti/runtime/local/values/pool.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {
@@ -75,13 +75,6 @@ class Values {
   Result<void> check_input_room() const;
   int64_t room_left(MemoryId memory) const { return pool(memory).left(); }
 
-  // Online, by one thread at a time.
-  void made_in(OpId op, MemoryId memory);  // where its outputs will be
-  // A reader of the value was placed there; the last one that there will be, or not. True if the
-  // value is there already.
-  bool place_reader(ValueId value, MemoryId memory, bool last);
-  void mark_present(int32_t copy) { copies_[copy].state = Copy::State::present; }
-
   // After the run.
   void release_copies(bool but_results);
   void record(Trace& trace) const;
@@ -112,8 +105,6 @@ class Values {
   // values_layout.cc
   void find_kept();
   Result<void> lay_out(ValueId value);
-  void lay_out_first(ValueId value);
-  void lay_out_everywhere(ValueId value);
   int32_t add_copy(ValueId value, MemoryId memory);
   Result<void> check_way(MemoryId from, MemoryId to);
   Result<void> fill_input(ValueId value);
@@ -123,7 +114,6 @@ class Values {
   void let_go(Copy& copy);
   void give_room(MemoryId memory, int64_t bytes);
   void retry_for_room(MemoryId memory);
-  bool bring(ValueId value, MemoryId memory);
   void request_transfer(int32_t copy);
   void start_transfer(int32_t copy);
   void move(Copier& copier, int32_t copy);

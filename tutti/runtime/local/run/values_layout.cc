@@ -46,19 +46,12 @@ Result<void> Values::lay_out() {
   const Graph& graph = run_.graph();
   find_kept();
   const int64_t others = int64_t{graph.value_count()} * (run_.machine.memory_count() - 1);
-  const auto further =
-      static_cast<int32_t>(run_.watched ? others : std::min<int64_t>(others, graph.edge_count()));
-  // A plan in one memory needs none; online, inputs that are everywhere wait in the host's memory.
-  const bool none = run_.one_memory && !run_.online;
+  const auto further = static_cast<int32_t>(std::min<int64_t>(others, graph.edge_count()));
+  const bool none = run_.one_memory;
   copies_.begin(graph.value_count(), none ? 0 : further);
   transfers_.resize(none ? 0 : static_cast<size_t>(further));
   for (const ValueId value : graph.values()) {
-    if (run_.online) {
-      lay_out_first(value);
-      if (run_.watched && !run_.one_memory) lay_out_everywhere(value);
-    } else if (Result<void> laid_out = lay_out(value); !laid_out) {
-      return laid_out;
-    }
+    if (Result<void> laid_out = lay_out(value); !laid_out) return laid_out;
   }
   return {};
 }
@@ -67,37 +60,6 @@ int32_t Values::add_copy(ValueId value, MemoryId memory) {
   const int32_t copy = copies_.add(value, memory);
   transfer(copy) = {};
   return copy;
-}
-
-// Online nothing is placed yet: every reader holds the first copy.
-void Values::lay_out_first(ValueId value) {
-  const Graph& graph = run_.graph();
-  MemoryId home = is_input(value) ? run_.problem->home(value) : MemoryId{};
-  if (is_input(value) && !home.valid()) home = run_.machine.host_memory();
-  Copy& first = copies_.first(value);
-  first.reset(value, graph.bytes(value), home);
-  auto uses = static_cast<int32_t>(graph.consumers(value).size());
-  const bool weight = is_input(value) && uses > 0 && graph.is_weight(value);
-  if (is_kept(value.index) || weight) ++uses;
-  first.uses.store(uses, std::memory_order_relaxed);
-}
-
-// If jobs arrive, no op should have to wait for what is everywhere. Held until the last reader is
-// placed, as are copies that are brought.
-void Values::lay_out_everywhere(ValueId value) {
-  if (!is_input(value) || run_.problem->home(value).valid() ||
-      run_.graph().consumers(value).empty()) {
-    return;
-  }
-  const std::vector<MemoryId>& used = run_.memory_of_device;
-  for (int32_t i = 0; i < run_.machine.memory_count(); ++i) {
-    const MemoryId memory{i};
-    if (std::find(used.begin(), used.end(), memory) == used.end()) continue;
-    if (memory == copies_.first(value).memory) continue;
-    Copy& copy = copies_[add_copy(value, memory)];
-    copy.uses.store(1, std::memory_order_relaxed);
-    copy.state = Copy::State::present;
-  }
 }
 
 Result<void> Values::lay_out(ValueId value) {

@@ -1,4 +1,4 @@
-#include "tutti/runtime/local/run/lanes.h"
+#include "tutti/runtime/local/values/lanes.h"
 
 #include "tutti/base/check.h"
 

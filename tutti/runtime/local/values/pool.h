@@ -9,8 +9,8 @@
 // would make transfers wait for each other in circles, nor in the high-water mark. The store gives
 // them, and a store that has no room for one ends the run.
 
-#ifndef TUTTI_RUNTIME_LOCAL_RUN_POOL_H_
-#define TUTTI_RUNTIME_LOCAL_RUN_POOL_H_
+#ifndef TUTTI_RUNTIME_LOCAL_VALUES_POOL_H_
+#define TUTTI_RUNTIME_LOCAL_VALUES_POOL_H_
 
 #include <atomic>
 #include <cstdint>
@@ -72,4 +72,4 @@ class Pool {
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_LOCAL_RUN_POOL_H_
+#endif  // TUTTI_RUNTIME_LOCAL_VALUES_POOL_H_

@@ -1,4 +1,4 @@
-#include "tutti/runtime/local/run/pool.h"
+#include "tutti/runtime/local/values/pool.h"
 
 namespace tutti {
 

@@ -2,8 +2,8 @@
 // first run that may need it and kept. A lane takes part in a run only while it has something to
 // move, one value after another in the order in which they were sent.
 
-#ifndef TUTTI_RUNTIME_LOCAL_RUN_LANES_H_
-#define TUTTI_RUNTIME_LOCAL_RUN_LANES_H_
+#ifndef TUTTI_RUNTIME_LOCAL_VALUES_LANES_H_
+#define TUTTI_RUNTIME_LOCAL_VALUES_LANES_H_
 
 #include <cstdint>
 #include <deque>
@@ -60,4 +60,4 @@ class Lanes {
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_LOCAL_RUN_LANES_H_
+#endif  // TUTTI_RUNTIME_LOCAL_VALUES_LANES_H_

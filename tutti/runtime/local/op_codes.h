@@ -1,12 +1,12 @@
 // The code for each op of a graph, by its kind and device, looked up once when a run begins.
 
-#ifndef TUTTI_RUNTIME_LOCAL_RUN_OP_CODES_H_
-#define TUTTI_RUNTIME_LOCAL_RUN_OP_CODES_H_
+#ifndef TUTTI_RUNTIME_LOCAL_OP_CODES_H_
+#define TUTTI_RUNTIME_LOCAL_OP_CODES_H_
 
 #include <vector>
 
-#include "tutti/runtime/local/op_table.h"
 #include "tutti/machine/machine.h"
+#include "tutti/runtime/local/op_table.h"
 
 namespace tutti {
 
@@ -47,4 +47,4 @@ Result<void> check_sizes(const Graph& graph);
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_LOCAL_RUN_OP_CODES_H_
+#endif  // TUTTI_RUNTIME_LOCAL_OP_CODES_H_

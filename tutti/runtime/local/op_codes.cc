@@ -1,4 +1,4 @@
-#include "tutti/runtime/local/run/op_codes.h"
+#include "tutti/runtime/local/op_codes.h"
 
 #include <fmt/format.h>
 
