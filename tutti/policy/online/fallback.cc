@@ -38,6 +38,7 @@ void FallbackDecider::begin(const Cluster& cluster, uint64_t seed) {
 }
 
 Action FallbackDecider::decide(const WorldState& state) {
+  if (gave_up_ && --decisions_left_ <= 0) gave_up_ = false;
   if (gave_up_) return quick_->decide(state);
   const Duration before = options_.clock();
   const Action action = slow_->decide(state);
@@ -53,6 +54,7 @@ void FallbackDecider::check() {
   gave_up_ = static_cast<double>(waited_.count()) >
              options_.most_share * static_cast<double>(launched_.count());
   runs_left_ = options_.runs_without_slow;
+  decisions_left_ = options_.decisions_without_slow;
   decisions_ = 0;
   waited_ = launched_ = Duration(0);
 }

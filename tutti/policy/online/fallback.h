@@ -1,6 +1,7 @@
 // A slow decider with a quick one as its fallback. While the slow one decides, free devices that
 // could run an op wait; busy devices do not. If devices wait for more than a share of the expected
-// run time of what it launches, the quick one decides for the rest of the run and in the next runs.
+// run time of what it launches, the quick one decides for the next runs, or for as many decisions
+// as that many runs are checked after.
 //
 // For real runs: in simulation deciding takes no time, and the slow one always decides.
 
@@ -20,6 +21,7 @@ struct FallbackOptions {
   double most_share = 0.25;
   int checked_after = 64;                // decisions between two checks, over all runs
   int runs_without_slow = 16;            // after which the slow one is tried again
+  int decisions_without_slow = 20'000;   // or after these
   std::function<Duration()> clock = {};  // none: the steady clock
 };
 
@@ -40,7 +42,8 @@ class FallbackDecider final : public Decider {
   std::unique_ptr<Decider> quick_;
   FallbackOptions options_;
   bool gave_up_ = false;
-  int runs_left_ = 0;  // until the slow one is tried again
+  int runs_left_ = 0;       // until the slow one is tried again
+  int decisions_left_ = 0;  // or these, in a run without an end, such as a server's
   // Since the last check: decisions, the waits of all devices together, and the expected run time
   // of what was launched.
   int decisions_ = 0;

@@ -27,7 +27,7 @@ JobEngine::JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardw
                  {.queue = [this](OpEntry& entry) { queues_[entry.device.index]->push(entry); },
                   .ended =
                       [this](JobRun& job, ValueId value, MemoryId to) {
-                        mailbox_.send({.kind = Event::Kind::arrived,
+                        mailbox_.send({.kind = EngineEvent::Kind::arrived,
                                        .tick = clock_.now(),
                                        .whose = &job,
                                        .value = value,
@@ -111,12 +111,12 @@ void JobEngine::begin(Decider& decider, uint64_t seed,
 
 void JobEngine::admit(std::shared_ptr<JobRun> run) {
   scheduler_->count_job();
-  mailbox_.send({.kind = Event::Kind::admitted, .tick = clock_.now(), .job = std::move(run)});
+  mailbox_.send({.kind = EngineEvent::Kind::admitted, .tick = clock_.now(), .job = std::move(run)});
 }
 
 void JobEngine::withdraw(const std::shared_ptr<JobRun>& run, Error why) {
   run->fail(std::move(why));
-  mailbox_.send({.kind = Event::Kind::withdrawn, .tick = clock_.now(), .job = run});
+  mailbox_.send({.kind = EngineEvent::Kind::withdrawn, .tick = clock_.now(), .job = run});
 }
 
 std::optional<Error> JobEngine::wait(const std::function<bool()>& look) {
@@ -149,21 +149,21 @@ Result<void> JobEngine::enter(Slot& me) {
                             cluster_.machine().device(me.device).name, entered.error().message));
 }
 
-void JobEngine::send(Event::Kind kind, OpEntry& entry, int64_t tick) {
+void JobEngine::send(EngineEvent::Kind kind, OpEntry& entry, int64_t tick) {
   mailbox_.send({.kind = kind, .tick = tick, .entry = &entry});
 }
 
 void JobEngine::run(Slot& me, OpEntry& entry) {
   JobRun& job = *entry.job;
-  if (job.failed()) return send(Event::Kind::dropped, entry, entry.taken);
+  if (job.failed()) return send(EngineEvent::Kind::dropped, entry, entry.taken);
   if (!options_.files && !memories_.take_room(entry)) return;  // it waits for room
   entry.slot = me.index;
   entry.started = options_.files ? entry.taken : clock_.now();
-  send(Event::Kind::started, entry, entry.started);
+  send(EngineEvent::Kind::started, entry, entry.started);
   if (Result<void> done = call(me, entry); !done) job.fail(done.error());
   entry.finished = clock_.now();
   job.values.finished(entry);
-  send(Event::Kind::finished, entry, entry.finished);
+  send(EngineEvent::Kind::finished, entry, entry.finished);
 }
 
 Result<void> JobEngine::call(Slot& me, OpEntry& entry) {

@@ -81,7 +81,7 @@ class JobEngine {
   void run(Slot& me, OpEntry& entry);
   Result<void> call(Slot& me, OpEntry& entry);
   Result<void> enter(Slot& me);
-  void send(Event::Kind kind, OpEntry& entry, int64_t tick);
+  void send(EngineEvent::Kind kind, OpEntry& entry, int64_t tick);
 
   const Cluster& cluster_;
   const OpTable& ops_;

@@ -31,7 +31,10 @@ class JobRun {
   const std::shared_ptr<const Job>& job() const { return job_; }
   // Once it has ended.
   const JobRecord& record() const { return record_; }
-  const std::optional<Error>& error() const { return error_; }
+  std::optional<Error> error() const {
+    const SpinHold hold(lock_);
+    return error_;
+  }
   Result<std::vector<std::byte>> result(ValueId value) const { return values.result(value); }
 
   // Any thread: the job shall end. The first error stands.
@@ -60,8 +63,8 @@ class JobRun {
   std::shared_ptr<const Job> job_;
   Ended ended_;
   std::atomic<bool> failed_{false};
-  SpinLock lock_;
-  std::optional<Error> error_;  // written under the lock; read by the scheduler and after the end
+  mutable SpinLock lock_;
+  std::optional<Error> error_ GUARDED_BY(lock_);
 };
 
 }  // namespace tutti

@@ -19,7 +19,7 @@
 
 namespace tutti {
 
-struct Event {
+struct EngineEvent {
   enum class Kind : uint8_t {
     started,    // an op
     finished,   // an op, well or not
@@ -39,7 +39,7 @@ struct Event {
 
 class Mailbox {
  public:
-  void send(Event event) {
+  void send(EngineEvent event) {
     {
       const SpinHold hold(lock_);
       events_.push_back(std::move(event));
@@ -55,7 +55,7 @@ class Mailbox {
   }
   bool has_mail() const { return filled_.load(std::memory_order_relaxed); }
   // Exchanges `events`, which must be empty, for what was sent.
-  void take(std::vector<Event>& events) {
+  void take(std::vector<EngineEvent>& events) {
     if (!has_mail()) return;
     const SpinHold hold(lock_);
     events.swap(events_);
@@ -76,7 +76,7 @@ class Mailbox {
 
  private:
   SpinLock lock_;
-  std::vector<Event> events_ GUARDED_BY(lock_);
+  std::vector<EngineEvent> events_ GUARDED_BY(lock_);
   std::atomic<bool> filled_{false};
   std::atomic<bool> sleeps_{false};
   Mutex mutex_;

@@ -11,7 +11,8 @@
 namespace tutti {
 namespace {
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);  // at whether all stand still
+constexpr auto kBetweenIdleLooks = std::chrono::milliseconds(1000);
 // How long it looks for news before it sleeps, if it has a core to itself.
 constexpr Duration kSpin = std::chrono::microseconds(50);
 
@@ -78,10 +79,10 @@ void Scheduler::drain() {
   for (size_t i = 0; i < events_.size(); ++i) apply(events_[i]);
 }
 
-void Scheduler::apply(const Event& event) {
+void Scheduler::apply(const EngineEvent& event) {
   pass_until(time_of(event.tick));
   switch (event.kind) {
-    case Event::Kind::started: {
+    case EngineEvent::Kind::started: {
       OpEntry& entry = *event.entry;
       JobStatus& job = status(*entry.job);
       ledger_.start(job, entry.op);
@@ -89,9 +90,9 @@ void Scheduler::apply(const Event& event) {
       own_.started(job, entry.op);
       return;
     }
-    case Event::Kind::finished:
+    case EngineEvent::Kind::finished:
       return op_finished(*event.entry);
-    case Event::Kind::dropped: {
+    case EngineEvent::Kind::dropped: {
       JobRun& run = *event.entry->job;
       event.entry->state.store(OpEntry::State::free);
       run.values.let_go(*event.entry);
@@ -99,16 +100,16 @@ void Scheduler::apply(const Event& event) {
       --run.given;
       return give_up(run);
     }
-    case Event::Kind::arrived: {
+    case EngineEvent::Kind::arrived: {
       JobRun& run = *event.whose;
       --run.moving;
       if (run.failed()) return give_up(run);
       ledger_.arrive(status(run), event.value, event.memory);
       return end_if_over(run);
     }
-    case Event::Kind::admitted:
+    case EngineEvent::Kind::admitted:
       return admit(event.job, time_of(event.tick));
-    case Event::Kind::withdrawn:
+    case EngineEvent::Kind::withdrawn:
       if (event.job->admitted && runs_[static_cast<size_t>(event.job->id.index)] != nullptr) {
         give_up(*event.job);
       }
@@ -359,7 +360,8 @@ void Scheduler::sleep() {
     if (parts_.mailbox.has_mail() || due <= time_of(parts_.clock.about_now())) return;
     relax();
   }
-  auto wake = std::chrono::steady_clock::now() + kBetweenLooks;
+  const bool empty = ledger_.state().in_system.empty();
+  auto wake = std::chrono::steady_clock::now() + (empty ? kBetweenIdleLooks : kBetweenLooks);
   if (due != kNever) {
     const Duration left = due - time_of(parts_.clock.now());
     if (left <= Duration(0)) return;

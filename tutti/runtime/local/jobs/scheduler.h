@@ -67,7 +67,7 @@ class Scheduler {
 
  private:
   void drain();
-  void apply(const Event& event);
+  void apply(const EngineEvent& event);
   void op_finished(OpEntry& entry);
   void admit(const std::shared_ptr<JobRun>& run, Duration time);
   void admit_due();
@@ -98,7 +98,7 @@ class Scheduler {
   std::vector<std::shared_ptr<JobRun>> arrivals_;
   size_t next_arrival_ = 0;
   std::vector<std::shared_ptr<JobRun>> runs_;  // by JobId; null: has ended
-  std::vector<Event> events_;
+  std::vector<EngineEvent> events_;
   std::vector<JobValues::Wanted> wanted_;
   int64_t began_ = 0;  // ticks
   int64_t spin_ = 0;   // ticks

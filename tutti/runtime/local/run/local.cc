@@ -1,7 +1,7 @@
 #include "tutti/runtime/local/local.h"
 
 #include "tutti/runtime/local/dispatch/kept_thread.h"
-#include "tutti/runtime/local/run/online.h"
+#include "tutti/runtime/local/run/policy_run.h"
 #include "tutti/runtime/local/run/run.h"
 
 namespace tutti {
@@ -16,7 +16,7 @@ class LocalRuntime::Engine {
 
   Result<Trace> run_online(const Problem& problem, Policy& policy) {
     run_.forget();
-    if (online_ == nullptr) online_ = std::make_unique<OnlineRun>(machine_, ops_, *hardware_);
+    if (online_ == nullptr) online_ = std::make_unique<PolicyRun>(machine_, ops_, *hardware_);
     was_online_ = true;
     return online_->run(problem, policy, options_);
   }
@@ -40,7 +40,7 @@ class LocalRuntime::Engine {
   std::unique_ptr<Hardware> hardware_;
   LocalOptions options_;
   Run run_;
-  std::unique_ptr<OnlineRun> online_;  // made for the first run of a policy
+  std::unique_ptr<PolicyRun> online_;  // made for the first run of a policy
   bool was_online_ = false;            // the last run was a policy's
 
  private:

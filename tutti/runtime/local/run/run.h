@@ -1,4 +1,4 @@
-// One run of a plan on real devices; runs of policies are online.h's. The Run has the slots'
+// One run of a plan on real devices; runs of policies are policy_run.h's. The Run has the slots'
 // threads take, run and complete ops. Its parts have one duty each: Dispatch says which slot runs
 // what next, Readiness which ops wait for nothing more, Values keeps and moves values, OpCodes
 // finds the code, Crew knows when it is over.

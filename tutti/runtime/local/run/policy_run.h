@@ -1,8 +1,8 @@
 // A graph run by an online policy: one job of the engine of jobs (tutti/runtime/local/jobs), with
 // queues of any length. Keeps the engine's threads and memory between runs.
 
-#ifndef TUTTI_RUNTIME_LOCAL_RUN_ONLINE_H_
-#define TUTTI_RUNTIME_LOCAL_RUN_ONLINE_H_
+#ifndef TUTTI_RUNTIME_LOCAL_RUN_POLICY_RUN_H_
+#define TUTTI_RUNTIME_LOCAL_RUN_POLICY_RUN_H_
 
 #include <memory>
 #include <vector>
@@ -14,11 +14,11 @@
 
 namespace tutti {
 
-class OnlineRun {
+class PolicyRun {
  public:
   // Keeps references.
-  OnlineRun(const Machine& machine, const OpTable& ops, Hardware& hardware);
-  ~OnlineRun();
+  PolicyRun(const Machine& machine, const OpTable& ops, Hardware& hardware);
+  ~PolicyRun();
 
   // As LocalRuntime::run_online.
   Result<Trace> run(const Problem& problem, Policy& policy, const LocalOptions& options);
@@ -40,4 +40,4 @@ class OnlineRun {
 
 }  // namespace tutti
 
-#endif  // TUTTI_RUNTIME_LOCAL_RUN_ONLINE_H_
+#endif  // TUTTI_RUNTIME_LOCAL_RUN_POLICY_RUN_H_

@@ -1,4 +1,4 @@
-#include "tutti/runtime/local/run/online.h"
+#include "tutti/runtime/local/run/policy_run.h"
 
 #include <fmt/format.h>
 
@@ -53,13 +53,13 @@ Result<void> check_keep(const Graph& graph, const std::vector<ValueId>& keep) {
 
 }  // namespace
 
-OnlineRun::OnlineRun(const Machine& machine, const OpTable& ops, Hardware& hardware)
+PolicyRun::PolicyRun(const Machine& machine, const OpTable& ops, Hardware& hardware)
     : cluster_(*Cluster::make(Shared<Machine>::borrowed(machine), {})),
       engine_(cluster_, ops, hardware, {}) {}
 
-OnlineRun::~OnlineRun() = default;
+PolicyRun::~PolicyRun() = default;
 
-Result<Trace> OnlineRun::run(const Problem& problem, Policy& policy, const LocalOptions& options) {
+Result<Trace> PolicyRun::run(const Problem& problem, Policy& policy, const LocalOptions& options) {
   run_.reset();
   trace_ = {};
   if (options.bulk_synchronous) {
@@ -109,7 +109,7 @@ Result<Trace> OnlineRun::run(const Problem& problem, Policy& policy, const Local
   return trace_;
 }
 
-std::vector<OpEvents> OnlineRun::events() const {
+std::vector<OpEvents> PolicyRun::events() const {
   std::vector<OpEvents> events;
   if (run_ == nullptr) return events;
   const Scheduler& scheduler = engine_.scheduler();
@@ -132,7 +132,7 @@ std::vector<OpEvents> OnlineRun::events() const {
   return events;
 }
 
-std::vector<SleepEvent> OnlineRun::sleeps() const {
+std::vector<SleepEvent> PolicyRun::sleeps() const {
   std::vector<SleepEvent> sleeps;
   for (const DeviceId device : cluster_.machine().devices()) {
     for (const DeviceQueue::Sleep& sleep : engine_.queue(device).sleeps()) {
@@ -145,7 +145,7 @@ std::vector<SleepEvent> OnlineRun::sleeps() const {
   return sleeps;
 }
 
-Result<std::vector<std::byte>> OnlineRun::result(ValueId value) const {
+Result<std::vector<std::byte>> PolicyRun::result(ValueId value) const {
   if (run_ == nullptr) return failed("the last run failed, so that there is no result");
   return run_->result(value);
 }
