@@ -73,7 +73,8 @@ struct SharedHost {
   explicit SharedHost(Machine made, int places, OpTable ops)
       : machine(std::move(made)),
         runner(must(make_shared_runner(
-            machine, {.policy = "counting"}, {.places = places, .ops = std::move(ops)},
+            machine, {.policy = "counting"},
+            {.places = places, .queue_depth = 0, .ops = std::move(ops)},
             [this](const Cluster&,
                    const std::vector<Counter>&) -> Result<std::unique_ptr<Decider>> {
               return std::unique_ptr<Decider>(std::make_unique<Counting>(counts));

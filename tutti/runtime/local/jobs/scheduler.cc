@@ -345,7 +345,7 @@ void Scheduler::lengthen_queues() {
     const int32_t depth = ledger_.state().devices[static_cast<size_t>(device.index)].depth;
     if (idle) {
       ledger_.set_depth(device, parts_.options.queue_depth);
-    } else if (empty && depth < parts_.options.most_depth) {
+    } else if (empty && depth > 0 && depth < parts_.options.most_depth) {
       ledger_.set_depth(device, depth + 1);
     }
   }

@@ -84,6 +84,7 @@ Result<Trace> PolicyRun::run(const Problem& problem, Policy& policy, const Local
   auto run = engine_.make_run(job, std::move(*inputs), {}, options.keep);
   if (!run) return run.error();
   if (Result<void> fits = check_room(problem, **run); !fits) return fits.error();
+  if (options.stop.now()) return failed(fmt::format("cancelled after 0 of {} ops", graph.size()));
   run_ = std::move(*run);
   OnePolicy decider(policy);
   engine_.begin(decider, 0, {run_});
