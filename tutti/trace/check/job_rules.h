@@ -40,6 +40,7 @@ struct Case {
   const JobsRecord& run;
   const JobsRules& rules;
   std::vector<JobFacts> jobs{};   // by JobId
+  bool of_files = false;          // values are files, and in no memory
   bool has_placements = false;    // some op's is recorded; always, of a simulated run
   Duration known_until = kNever;  // the first arrival of a job that has not ended: what its ops did
                                   // at last is not recorded
@@ -53,6 +54,10 @@ struct Case {
   // When the last operand of the op had come to that memory.
   Duration operands_present(const JobFacts& job, OpId op, MemoryId memory) const;
 };
+
+inline constexpr const char* kNoPlacements =
+    "the run does not record when ops were given to devices";
+inline constexpr const char* kFiles = "the values are files: none is sent or in a memory";
 
 // Each of these begins the rules that it applies in the verdict, and sets aside what it cannot
 // apply; their names stand in quotes.

@@ -89,6 +89,7 @@ Judgement judge_jobs(const Cluster& cluster, const JobsRecord& run, const JobsRu
   for (const JobRecord& record : run.jobs) {
     trial.jobs.push_back(job_rules::facts_of(cluster.machine(), record));
     trial.has_placements = trial.has_placements || !record.trace.placed.empty();
+    trial.of_files = trial.of_files || is_of_files(record.trace);
     if (!trial.jobs.back().ended) trial.known_until = std::min(trial.known_until, record.arrival);
   }
   job_rules::check_jobs_times(trial, verdict);

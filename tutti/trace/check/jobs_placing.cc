@@ -35,8 +35,7 @@ void check_placement(const Case& trial, Verdict& verdict) {
                   trial.device_name(span.device));
     }
   }
-  if (!trial.has_placements)
-    return verdict.set_aside("placing", "the run does not record when ops were given to devices");
+  if (!trial.has_placements) return verdict.set_aside("placing", kNoPlacements);
   verdict.begin("placing");
   for (const JobFacts& job : trial.jobs) {
     for (const OpSpan& span : job.record->trace.ops) {

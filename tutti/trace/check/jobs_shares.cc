@@ -40,9 +40,8 @@ Flow op_flow(const Case& trial, const JobFacts& job, const OpSpan& span) {
 
 Flow hop_flow(const Case& trial, const JobFacts& job, const TransferSpan& span) {
   const Route& route = *trial.machine().route(span.from, span.to);
-  const Hop& hop = route.hops[static_cast<size_t>(span.hop)];
-  const MemoryId from =
-      span.hop == 0 ? span.from : route.hops[static_cast<size_t>(span.hop) - 1].to;
+  const Hop& hop = route.hops[span.hop];
+  const MemoryId from = span.hop == 0 ? span.from : route.hops[span.hop - 1].to;
   Flow flow{.job = &job, .hop = &span, .joins = span.start + hop.latency, .leaves = span.finish};
   flow.work = static_cast<double>(job.graph().bytes(span.value)) * hop.ns_per_byte;
   if (hop.ns_per_byte > 0)

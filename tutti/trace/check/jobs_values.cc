@@ -7,13 +7,6 @@
 namespace tutti::job_rules {
 namespace {
 
-constexpr const char* kFiles = "the values are files: none is sent or in a memory";
-
-bool is_of_files(const Case& trial) {
-  return std::any_of(trial.jobs.begin(), trial.jobs.end(),
-                     [](const JobFacts& job) { return tutti::is_of_files(job.record->trace); });
-}
-
 // When the first op that reads the value was given to a device of that memory; kNever: none was.
 Duration first_wanted(const Case& trial, const JobFacts& job, ValueId value, MemoryId memory) {
   Duration first = kNever;
@@ -53,9 +46,10 @@ void check_transfer(const Case& trial, const JobFacts& job,
   if (job.ended && hops.size() != count)
     verdict.add("{} went {} of the {} hops to '{}'", name, hops.size(), count, to);
   if (const Duration since = trial.present(job, first.value, first.from); first.start < since) {
-    verdict.add("{} was sent from '{}' at {} ns, but was there only {}", name,
-                trial.memory_name(first.from), first.start.count(),
-                since == kNever ? "never" : fmt::format("at {} ns", since.count()));
+    verdict.add(
+        "{} was sent from '{}' at {} ns, but was {}", name, trial.memory_name(first.from),
+        first.start.count(),
+        since == kNever ? "never there" : fmt::format("there only at {} ns", since.count()));
   }
   if (trial.rules.measured || !job.ended) return;
   const Duration wanted = first_wanted(trial, job, first.value, first.to);
@@ -68,7 +62,7 @@ void check_transfer(const Case& trial, const JobFacts& job,
 }  // namespace
 
 void check_operands(const Case& trial, Verdict& verdict) {
-  if (is_of_files(trial)) return verdict.set_aside("operands", kFiles);
+  if (trial.of_files) return verdict.set_aside("operands", kFiles);
   verdict.begin("operands");
   for (const JobFacts& job : trial.jobs) {
     for (const OpSpan& span : job.record->trace.ops) {
@@ -92,7 +86,7 @@ void check_operands(const Case& trial, Verdict& verdict) {
 }
 
 void check_transfers(const Case& trial, Verdict& verdict) {
-  if (is_of_files(trial)) return verdict.set_aside("transfers", kFiles);
+  if (trial.of_files) return verdict.set_aside("transfers", kFiles);
   verdict.begin("transfers");
   for (const JobFacts& job : trial.jobs) {
     std::map<std::tuple<ValueId, MemoryId, MemoryId>, std::vector<const TransferSpan*>> transfers;
