@@ -141,10 +141,10 @@ void end_later(JobsSpecimen& one, const FoundOp& op, Duration by) {
     one.run.makespan = std::max(one.run.makespan, job.finish);
 }
 
-// One that starts as soon as it is given to a device, on a CPU.
+// One that starts as soon as it is given to a device without contexts.
 FoundOp op_at_once(JobsSpecimen& one) {
   return find_job_op(one, [&](JobRecord& job, OpSpan& span) {
-    return placed_of(job, span.op).time == span.start &&
+    return span.start > Duration(0) && placed_of(job, span.op).time == span.start &&
            one.machine().device(span.device).contexts == 0;
   });
 }

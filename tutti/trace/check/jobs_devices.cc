@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "tutti/plan/intervals.h"
 #include "tutti/trace/check/job_rules.h"

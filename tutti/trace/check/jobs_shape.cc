@@ -107,6 +107,40 @@ void check_identity(const Cluster& cluster, const JobsRecord& run, bool measured
   }
 }
 
+void check_job_times(const JobRecord& record, Duration patience, Verdict& verdict) {
+  const int32_t id = record.id.index;
+  Duration given = kNever;  // the first op, to a device
+  for (const PlacedAt& placed : record.trace.placed) given = std::min(given, placed.time);
+  for (const TakenBack& taken : record.taken_back) given = std::min(given, taken.from);
+  if (given < kNever && record.start != given) {
+    verdict.add("job {} began at {} ns, but its first op was given to a device at {} ns", id,
+                record.start.count(), given.count());
+  }
+  Duration first = given;
+  Duration last{0};
+  Duration last_op{0};
+  for (const OpSpan& span : record.trace.ops) {
+    first = std::min(first, span.start);
+    last_op = last = std::max(last, span.finish);
+  }
+  for (const TransferSpan& span : record.trace.transfers) {
+    first = std::min(first, span.start);
+    last = std::max(last, span.finish);
+  }
+  if (first < record.arrival) {
+    verdict.add("job {} arrived at {} ns, but something of it happened at {} ns", id,
+                record.arrival.count(), first.count());
+  }
+  if (!has_ended(record)) return;
+  if (last > record.finish) {
+    verdict.add("job {} ended at {} ns, but something of it happened at {} ns", id,
+                record.finish.count(), last.count());
+  } else if (!record.trace.ops.empty() && record.finish > last_op + patience) {
+    verdict.add("job {} ended at {} ns, but its last op at {} ns", id, record.finish.count(),
+                last_op.count());
+  }
+}
+
 }  // namespace
 
 void check_shape(const Cluster& cluster, const JobsRecord& run, const JobsRules& rules,
@@ -132,49 +166,18 @@ void check_shape(const Cluster& cluster, const JobsRecord& run, const JobsRules&
 
 void check_jobs_times(const Case& trial, Verdict& verdict) {
   verdict.begin("jobs");
+  const bool measured = trial.rules.measured;
   Duration before{0};
   Duration makespan{0};
   for (const JobFacts& job : trial.jobs) {
     const JobRecord& record = *job.record;
-    const int32_t id = record.id.index;
-    if (record.arrival < before) verdict.add("job {} arrived before job {}", id, id - 1);
+    if (record.arrival < before)
+      verdict.add("job {} arrived before job {}", record.id.index, record.id.index - 1);
     before = record.arrival;
     makespan = std::max(makespan, record.finish);
-    Duration first = kNever;  // of anything
-    Duration given = kNever;  // the first op, to a device
-    Duration last{0};
-    Duration last_op{0};
-    const auto happens = [&](Duration from, Duration until) {
-      first = std::min(first, from);
-      last = std::max(last, until);
-    };
-    for (const OpSpan& span : record.trace.ops) {
-      happens(span.start, span.finish);
-      last_op = std::max(last_op, span.finish);
-    }
-    for (const TransferSpan& span : record.trace.transfers) happens(span.start, span.finish);
-    for (const PlacedAt& placed : record.trace.placed) given = std::min(given, placed.time);
-    for (const TakenBack& taken : record.taken_back) given = std::min(given, taken.from);
-    if (std::min(first, given) < record.arrival) {
-      verdict.add("job {} arrived at {} ns, but something of it happened at {} ns", id,
-                  record.arrival.count(), std::min(first, given).count());
-    }
-    if (given < kNever && record.start != given) {
-      verdict.add("job {} began at {} ns, but its first op was given to a device at {} ns", id,
-                  record.start.count(), given.count());
-    }
-    if (!job.ended) continue;
-    if (last > record.finish) {
-      verdict.add("job {} ended at {} ns, but something of it happened at {} ns", id,
-                  record.finish.count(), last.count());
-    }
-    const Duration patience = trial.rules.measured ? trial.rules.patience : Duration(0);
-    if (!record.trace.ops.empty() && record.finish > last_op + patience) {
-      verdict.add("job {} ended at {} ns, but its last op at {} ns", id, record.finish.count(),
-                  last_op.count());
-    }
+    check_job_times(record, measured ? trial.rules.patience : Duration(0), verdict);
   }
-  if (trial.run.makespan < makespan || (!trial.rules.measured && trial.run.makespan > makespan)) {
+  if (trial.run.makespan < makespan || (!measured && trial.run.makespan > makespan)) {
     verdict.add("the run took {} ns, but its last job ended at {} ns", trial.run.makespan.count(),
                 makespan.count());
   }
