@@ -137,6 +137,8 @@ TEST(DeciderConformance, EveryRunPassesTheJudgeOfJobs) {
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
   ASSERT_TRUE(jobs);
+  size_t configured = 0;
+  size_t sent = 0;
   for (const Case& one : worlds) {
     JobSimOptions options = one.options;
     options.record = true;
@@ -151,9 +153,13 @@ TEST(DeciderConformance, EveryRunPassesTheJudgeOfJobs) {
         EXPECT_EQ(found.sentences(), std::vector<std::string>{}) << entry.name << ", " << one.name;
         const bool exact = !options.noise && options.unknown_load.share == 0;
         EXPECT_EQ(found.not_applied.size(), exact ? 1U : 2U);  // memory; shares
+        configured += run->reconfigurations.size();
+        for (const JobRecord& job : run->jobs) sent += job.trace.transfers.size();
       }
     }
   }
+  EXPECT_GT(configured, 100U);
+  EXPECT_GT(sent, 1000U);
 }
 
 TEST(DeciderConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {

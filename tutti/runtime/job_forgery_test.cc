@@ -502,6 +502,31 @@ TEST(JobsJudge, CountsWhatWasTakenBackAsInTheQueueUntilThen) {
             "'cpu' had 6 ops at 0 ns, but it has 4 slots and 1 places in its queue");
 }
 
+// From the CPU to the GPU in 77 ns, whatever the links could do.
+TEST(JobsJudge, KnowsTimesOfTransfersThatAreGivenWithTheGraph) {
+  GraphBuilder builder("given");
+  const ValueSpec output{.bytes = 2000};
+  const OpId make = builder.add_op({.name = "make", .kind = "compute", .outputs = {&output, 1}});
+  const ValueId made = builder.outputs(make).front();
+  builder.add_op({.name = "read", .kind = "compute", .operands = {&made, 1}});
+  builder.give_transfer(EdgeId{0}, {.from_kind = "cpu", .to_kind = "gpu", .time = Duration(77)});
+  Cluster cluster = small_cluster();
+  JobSimulator sim(cluster, {.noise = false, .record = true});
+  sim.reset({{Duration(0), add(cluster, std::move(std::move(builder).build().value()))}}, 1);
+  ASSERT_TRUE(sim.step(Action::execute(JobId{0}, OpId{0}, DeviceId{0})));
+  while (sim.state().job(JobId{0}).ready.empty()) ASSERT_TRUE(sim.step(Action::nothing()));
+  ASSERT_TRUE(sim.step(Action::execute(JobId{0}, OpId{1}, DeviceId{1})));
+  while (!sim.done()) ASSERT_TRUE(sim.step(Action::nothing()));
+  JobsRecord run{.jobs = sim.jobs(), .makespan = Duration(1177)};
+  ASSERT_EQ(check_jobs(cluster, run, sim.rules()), std::vector<std::string>{});
+
+  run.jobs[0].trace.transfers.at(0).finish -= Duration(7);
+  const Judgement found = judge_jobs(cluster, run, sim.rules());
+  ASSERT_FALSE(found.good());
+  EXPECT_EQ(found.faults.back().sentence,
+            "value 'make' of job 0 was sent in 70 ns, which is not the time given for it");
+}
+
 TEST(JobsJudge, SaysWhatItCannotApplyToRealRuns) {
   JobsSpecimen one = specimen_of(1, {.noise = false});
   one.rules.measured = true;
