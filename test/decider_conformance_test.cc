@@ -15,6 +15,7 @@
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/runtime/sim/jobs/testing.h"
 #include "tutti/search/deciders.h"
+#include "tutti/trace/check_jobs.h"
 
 namespace tutti {
 namespace {
@@ -118,6 +119,48 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
   }
 }
 
+// Each with and without noise and hidden load, and with and without queues.
+TEST(DeciderConformance, EveryRunPassesTheJudgeOfJobs) {
+  const HiddenTruth truth = default_job_sim_options(0).truth;
+  const std::vector<Case> worlds = {
+      {"exact", {.load = 0.6, .jobs = 12}, {.noise = false}},
+      {"exact flood with queues", {.load = 5, .jobs = 12}, {.queue_depth = 2, .noise = false}},
+      {"exact bursts on less than is stated",
+       {.process = ArrivalSpec::Process::bursts, .load = 0.8, .jobs = 12},
+       {.queue_depth = 2, .noise = false, .truth = truth}},
+      {"noise", {.load = 2, .jobs = 12}, {.queue_depth = 2}},
+      {"hidden load", {.load = 0.6, .jobs = 12}, {.noise = false, .unknown_load = {.share = 0.6}}},
+      {"all of it",
+       {.load = 5, .jobs = 12},
+       {.queue_depth = 2, .truth = truth, .unknown_load = {.share = 0.6}}}};
+  Cluster cluster = default_cluster();
+  const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
+  ASSERT_TRUE(jobs);
+  size_t configured = 0;
+  size_t sent = 0;
+  for (const Case& one : worlds) {
+    JobSimOptions options = one.options;
+    options.record = true;
+    JobSimulator sim(cluster, options);
+    for (const DeciderEntry& entry : all_deciders()) {
+      for (const uint64_t seed : {1, 2}) {
+        const auto decider = entry.make(entry.tuned());
+        const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *decider,
+                                  seed, 100'000);
+        ASSERT_TRUE(run) << entry.name << ", " << one.name << ": " << run.error().message;
+        const Judgement found = judge_jobs(cluster, *run, sim.rules());
+        EXPECT_EQ(found.sentences(), std::vector<std::string>{}) << entry.name << ", " << one.name;
+        const bool exact = !options.noise && options.unknown_load.share == 0;
+        EXPECT_EQ(found.not_applied.size(), exact ? 1U : 2U);  // memory; shares
+        configured += run->reconfigurations.size();
+        for (const JobRecord& job : run->jobs) sent += job.trace.transfers.size();
+      }
+    }
+  }
+  EXPECT_GT(configured, 100U);
+  EXPECT_GT(sent, 1000U);
+}
+
 TEST(DeciderConformance, EveryOneGetsTheWorkDoneWithEveryKnobAtItsEnds) {
   for (const PolicyEntry& entry : all_deciders()) {
     for (size_t k = 0; k < entry.knobs.size(); ++k) {
@@ -190,6 +233,8 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneForReal) {
     const auto run = real->run(decider, 1);
     ASSERT_TRUE(run) << name << ": " << run.error().message;
     for (const JobRecord& record : run->run.jobs) EXPECT_GT(record.finish, record.arrival) << name;
+    const JobsRules rules{.measured = true, .queue_depth = 2, .patience = std::chrono::seconds(2)};
+    EXPECT_EQ(check_jobs(cluster, run->run, rules), std::vector<std::string>{}) << name;
     EXPECT_TRUE(must(real->verify_last()).good) << name;
   };
   for (const PolicyEntry& entry : all_deciders()) {

@@ -14,15 +14,33 @@
 
 namespace tutti {
 
+// An op that was given to a device and taken back before it started.
+struct TakenBack {
+  OpId op{};
+  DeviceId device{};
+  Duration from{0};
+  Duration until{0};
+};
+
+// A context that was configured for a kind of ops.
+struct Reconfiguration {
+  DeviceId device{};
+  int context = 0;
+  OpKindId kind{};  // in Cluster::kinds()
+  Duration start{0};
+  Duration finish{0};
+};
+
 struct JobRecord {
   JobId id{};
   std::shared_ptr<const Job> job;
   Duration arrival{0};
   Duration start{0};   // when its first op was given to a device; kNever: none was
   Duration finish{0};  // 0: it has not ended
-  // If spans were recorded. Times since the run began; `placed` says when ops were given to their
-  // devices.
+  // If spans were recorded. Times since the run began; `placed` says when ops were given to the
+  // devices that they ran on, `taken_back` to which others, or when before.
   Trace trace{};
+  std::vector<TakenBack> taken_back{};
 
   Duration completion() const { return finish - arrival; }
   // Over the job's critical path: at least about 1.
@@ -33,7 +51,8 @@ struct JobRecord {
 };
 
 struct JobsRecord {
-  std::vector<JobRecord> jobs;  // by JobId
+  std::vector<JobRecord> jobs;                      // by JobId
+  std::vector<Reconfiguration> reconfigurations{};  // if spans were recorded; by start
   int64_t decisions = 0;
   double reward = 0;
   Duration makespan{0};

@@ -116,6 +116,7 @@ void JobSimulator::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   transfers_.clear();
   free_transfers_.clear();
   records_.clear();
+  reconfigurations_.clear();
   for (size_t i = 0; i < arrivals_.size(); ++i) {
     records_.push_back({.id = JobId{static_cast<int32_t>(i)},
                         .job = arrivals_[i].job,
@@ -208,16 +209,27 @@ Result<double> JobSimulator::step(const Action& action) {
     case Action::Kind::execute:
       launch(action);
       break;
-    case Action::Kind::reconfigure:
-      schedule(now() + cluster_.machine().device(action.device).reconfiguration_time,
-               Event::Kind::configured, ledger_.configure(action));
+    case Action::Kind::reconfigure: {
+      const Duration until = now() + cluster_.machine().device(action.device).reconfiguration_time;
+      schedule(until, Event::Kind::configured, ledger_.configure(action));
+      if (options_.record) {
+        reconfigurations_.push_back({action.device, action.context, action.op_kind, now(), until});
+      }
       break;
+    }
     case Action::Kind::no_op:
       move_on();
       return reward_;
   }
   if (!can_act(state())) move_on();
   return reward_;
+}
+
+JobsRules JobSimulator::rules() const {
+  return {.queue_depth = options_.queue_depth,
+          .capacities = {flows_.capacities().begin(), flows_.capacities().end()},
+          .noise = options_.noise,
+          .hidden_load = options_.unknown_load.share > 0};
 }
 
 void JobSimulator::launch(const Action& action) {
@@ -481,6 +493,7 @@ Result<JobsRecord> run_jobs(JobSimulator& sim, std::vector<Arrival> arrivals, De
     run.reward += *reward;
   }
   run.jobs = sim.jobs();
+  run.reconfigurations = sim.reconfigurations();
   run.decisions = sim.decisions();
   for (const JobRecord& job : run.jobs) run.makespan = std::max(run.makespan, job.finish);
   return run;

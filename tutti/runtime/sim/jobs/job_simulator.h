@@ -29,7 +29,7 @@
 #include "tutti/runtime/sim/jobs/meters.h"
 #include "tutti/runtime/sim/jobs/options.h"
 #include "tutti/runtime/sim/jobs/shares.h"
-#include "tutti/trace/job_record.h"
+#include "tutti/trace/check_jobs.h"
 
 namespace tutti {
 
@@ -65,6 +65,10 @@ class JobSimulator {
   // By JobId; those that have not ended have a finish of 0.
   const std::vector<JobRecord>& jobs() const { return records_; }
   int64_t decisions() const { return decisions_; }
+  // If spans are recorded; by start.
+  const std::vector<Reconfiguration>& reconfigurations() const { return reconfigurations_; }
+  // What the judge has to know of runs of this simulator.
+  JobsRules rules() const;
 
   // The truth between the last decision and this one; not for deciders, but for tests and for a
   // policy that is told everything to see what knowing is worth.
@@ -126,6 +130,7 @@ class JobSimulator {
   std::vector<int32_t> free_transfers_;
   std::vector<std::unique_ptr<Tenant>> tenants_;
   std::vector<JobRecord> records_;
+  std::vector<Reconfiguration> reconfigurations_;
   std::vector<int32_t> ended_;
   std::vector<std::pair<const Hop*, std::vector<Draw>>> hop_draws_;
 };
