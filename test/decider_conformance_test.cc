@@ -233,7 +233,8 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneForReal) {
     const auto run = real->run(decider, 1);
     ASSERT_TRUE(run) << name << ": " << run.error().message;
     for (const JobRecord& record : run->run.jobs) EXPECT_GT(record.finish, record.arrival) << name;
-    const JobsRules rules{.measured = true, .queue_depth = 2, .patience = std::chrono::seconds(2)};
+    const JobsRules rules{
+        .measured = true, .queue_depth = kMostQueueDepth, .patience = std::chrono::seconds(2)};
     EXPECT_EQ(check_jobs(cluster, run->run, rules), std::vector<std::string>{}) << name;
     EXPECT_TRUE(must(real->verify_last()).good) << name;
   };

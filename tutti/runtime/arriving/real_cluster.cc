@@ -7,6 +7,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/kernels/inputs.h"
+#include "tutti/trace/check_jobs.h"
 
 namespace tutti {
 
@@ -127,6 +128,12 @@ Result<RealJobsRun> RealCluster::run(Decider& decider, uint64_t seed) {
     record.trace.seed = seed;
     made.run.makespan = std::max(made.run.makespan, record.finish);
   }
+  const int32_t most =
+      options_.queue_depth > 0 ? std::max(options_.queue_depth, kMostQueueDepth) : 0;
+  const auto faults =
+      check_jobs(cluster_, made.run,
+                 {.measured = true, .queue_depth = most, .patience = std::chrono::seconds(2)});
+  if (!faults.empty()) return failed("the run does not pass the check: " + faults[0]);
   return made;
 }
 

@@ -13,12 +13,13 @@
 namespace tutti {
 
 inline constexpr int32_t kUnlimitedDepth = std::numeric_limits<int32_t>::max();
+inline constexpr int32_t kMostQueueDepth = 8;
 
 struct JobEngineOptions {
   // How many ops may wait behind the busy slots of a device; queues of devices that ran empty
   // though ops were ready grow up to the second number.
   int32_t queue_depth = 2;
-  int32_t most_depth = 8;
+  int32_t most_depth = kMostQueueDepth;
   bool staged = true;  // transfers go hop by hop; see LocalOptions
   bool files = false;  // values are files, which every device sees
   bool keep_results = false;
