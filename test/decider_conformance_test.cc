@@ -1,5 +1,6 @@
-// Every decider there is: work gets done, nothing illegal is answered, same seed same
-// run.
+// Every policy that can decide about jobs that arrive, pairs of Select and Place among them: work
+// gets done, nothing illegal is answered, same seed same run. What they plan for one graph is in
+// test/policy_conformance_test.cc.
 
 #include <gtest/gtest.h>
 

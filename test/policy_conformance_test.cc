@@ -1,5 +1,5 @@
-// Every policy of the registry and every planner that searches, on every case of the conformance
-// kit, with every runtime, before the run and during it. Those of the studies are among them.
+// Every policy that plans, deciders and planners that search among them, on every case of the
+// conformance kit, with every runtime, before the run and during it. Those of the studies too.
 
 #include <gtest/gtest.h>
 

@@ -148,6 +148,27 @@ TEST(Policies, ThatCannotPlanForMemoryRefuseAndThoseThatCanDoNot) {
   EXPECT_NE(critical_path->placement[0], critical_path->placement[1]);
 }
 
+TEST(Registry, PairsOfSelectAndPlacePlanAndDecideAndDecidersPlan) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    EXPECT_TRUE(entry.plan) << entry.name;
+    if (entry.make_policy) {
+      EXPECT_TRUE(entry.make_decider) << entry.name;
+    }
+    EXPECT_EQ(entry.tuned().size(), entry.knobs.size());
+  }
+  for (const char* name : {"heft", "critical_path", "random", "fifo"}) {
+    const auto found = find_decider(name);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_NE((*found)->tuned_decider(), nullptr);
+  }
+  const auto planner = find_decider("cpop");
+  ASSERT_FALSE(planner);
+  EXPECT_NE(planner.error().message.find("cannot be asked about jobs that arrive; those that can "
+                                         "are: random, critical_path, heft, fifo"),
+            std::string::npos)
+      << planner.error().message;
+}
+
 TEST(Registry, NamesWhatItHasWhenAskedForWhatItHasNot) {
   const auto entry = find_policy("hefty");
   ASSERT_FALSE(entry);
