@@ -12,6 +12,7 @@
 #include "tutti/runtime/arriving/real_cluster.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/billed_load.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/runtime/sim/jobs/testing.h"
 #include "tutti/search/deciders.h"
@@ -19,18 +20,35 @@
 namespace tutti {
 namespace {
 
+// At a billed load, by which the deciders' settings were tuned.
+std::vector<Arrival> arrivals_at(double load, int count, const Cluster& cluster,
+                                 const JobList& jobs, uint64_t seed,
+                                 ArrivalSpec::Process process = ArrivalSpec::Process::poisson) {
+  const double jobs_per_s = billed_load_rate(load, billed_jobs_per_s(cluster, jobs));
+  return draw_arrivals(jobs, {.process = process, .jobs_per_s = jobs_per_s, .jobs = count}, seed);
+}
+
 struct Case {
   const char* name;
-  ArrivalSpec arrivals;
+  double load;
+  int jobs;
+  ArrivalSpec::Process process = ArrivalSpec::Process::poisson;
   JobSimOptions options{};
 };
 
 std::vector<Case> cases() {
-  return {{"calm", {.load = 0.1, .jobs = 15}},
-          {"flood", {.load = 5, .jobs = 30}},
+  return {{"calm", 0.1, 15},
+          {"flood", 5, 30},
           {"bursts with unknown load",
-           {.process = ArrivalSpec::Process::bursts, .load = 0.5, .jobs = 30},
-           {.unknown_load = {.share = 0.6}}}};
+           0.5,
+           30,
+           ArrivalSpec::Process::bursts,
+           {.unknown_load = {.share = 0.6}}},
+          {"flood of queues, decisions that take time",
+           5,
+           30,
+           ArrivalSpec::Process::poisson,
+           {.queue_depth = 2, .decision_delay = Duration(50'000)}}};
 }
 
 std::vector<Duration> finishes_of(const DeciderEntry& entry, std::span<const double> values,
@@ -41,7 +59,8 @@ std::vector<Duration> finishes_of(const DeciderEntry& entry, std::span<const dou
   JobSimulator sim(cluster, one.options);
   const auto decider = entry.make(values);
   const auto run =
-      run_jobs(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *decider, seed, 100'000);
+      run_jobs(sim, arrivals_at(one.load, one.jobs, cluster, *jobs, seed, one.process), *decider,
+               seed, 100'000);
   if (!run) {
     ADD_FAILURE() << entry.name << ", " << one.name << ": " << run.error().message;
     return {};
@@ -72,7 +91,7 @@ TEST(FallbackDecider, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
     // Asked before and after each decision.
     FallbackDecider decider(usual("fifo"), usual("graphene"),
                             {.clock = [&] { return now += taken; }});
-    const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
+    const auto run = run_jobs(sim, arrivals_at(0.5, 20, cluster, *jobs, 1),
                               decider, 1, 100'000);
     ASSERT_TRUE(run) << run.error().message;
     EXPECT_EQ(run->jobs.size(), 20U);
@@ -93,7 +112,7 @@ TEST(FallbackDecider, JudgesShortRunsTogetherAndTriesAgainLater) {
                              return now += Duration(10'000'000);
                            }});
   const auto run = [&] {
-    const auto ran = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),
+    const auto ran = run_jobs(sim, arrivals_at(0.5, 1, cluster, *jobs, 1),
                               decider, 1, 100'000);
     EXPECT_TRUE(ran) << ran.error().message;
     return ran->decisions;
@@ -113,7 +132,7 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
   for (const DeciderEntry& entry : all_deciders()) {
     for (const Case& one : cases()) {
       const auto finishes = finishes_of(entry, entry.tuned(), one, 3);
-      EXPECT_EQ(finishes.size(), static_cast<size_t>(one.arrivals.jobs)) << entry.name;
+      EXPECT_EQ(finishes.size(), static_cast<size_t>(one.jobs)) << entry.name;
       EXPECT_EQ(finishes, finishes_of(entry, entry.tuned(), one, 3)) << entry.name << one.name;
     }
   }
@@ -142,7 +161,7 @@ TEST(DeciderSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
     double sum = 0;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       const auto decider = entry.make(values);
-      const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.6, .jobs = 60}, seed),
+      const auto run = run_jobs(sim, arrivals_at(0.6, 60, cluster, *jobs, seed),
                                 *decider, seed);
       EXPECT_TRUE(run);
       for (const JobRecord& job : run->jobs) sum += job.slowdown() / (3 * 60);

@@ -31,7 +31,7 @@ TEST(Clairvoyant, IsNeverWorseThanWhatItStartsFromAndUsuallyBetter) {
   JobSimulator sim(cluster, {.unknown_load = {.share = 0.5}, .record = true});
   int better = 0;
   for (uint64_t luck = 1; luck <= 5; ++luck) {
-    const auto arrivals = draw_arrivals(cluster, *jobs, {.load = 0.9, .jobs = 8}, luck);
+    const auto arrivals = draw_arrivals(*jobs, {.jobs_per_s = 150, .jobs = 8}, luck);
     const JobsRecord starts[] = {run_by(sim, arrivals, "fifo", luck),
                                  run_by(sim, arrivals, "heft", luck)};
     const double start = std::min(mean_slowdown(starts[0]), mean_slowdown(starts[1]));

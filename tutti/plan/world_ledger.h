@@ -32,6 +32,8 @@ class WorldLedger {
   void set_time(Duration now) { state_.now = now; }
   // A new epoch begins: forgets what was launched and what ended in the last one.
   void begin_epoch();
+  // The clock moves on within the epoch: forgets only what was launched.
+  void forget_launched() { state_.launched.clear(); }
   std::vector<CounterReading>& readings() { return state_.readings; }
   std::vector<int64_t>& memory_left() { return state_.memory_left; }
   // Has no effect on devices with contexts.

@@ -10,6 +10,7 @@
 
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/billed_load.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/train/symphony/learner.h"
 
@@ -23,7 +24,7 @@ struct SymphonyWorld {
   UnknownLoad unknown_load{};   // where there is any
   std::vector<double> loads{};  // each as often as the others
   int jobs_per_episode = 20;
-  double most_jobs_per_s = 0;  // of `jobs`; see draw_arrivals
+  double billed_jobs_per_s = 0;  // of `jobs`; loads are billed loads
 };
 
 struct JobScenario {
