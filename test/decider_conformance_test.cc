@@ -58,9 +58,8 @@ std::vector<Duration> finishes_of(const DeciderEntry& entry, std::span<const dou
   EXPECT_TRUE(jobs);
   JobSimulator sim(cluster, one.options);
   const auto decider = entry.make(values);
-  const auto run =
-      run_jobs(sim, arrivals_at(one.load, one.jobs, cluster, *jobs, seed, one.process), *decider,
-               seed, 100'000);
+  const auto run = run_jobs(sim, arrivals_at(one.load, one.jobs, cluster, *jobs, seed, one.process),
+                            *decider, seed, 100'000);
   if (!run) {
     ADD_FAILURE() << entry.name << ", " << one.name << ": " << run.error().message;
     return {};
@@ -91,8 +90,7 @@ TEST(FallbackDecider, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
     // Asked before and after each decision.
     FallbackDecider decider(usual("fifo"), usual("graphene"),
                             {.clock = [&] { return now += taken; }});
-    const auto run = run_jobs(sim, arrivals_at(0.5, 20, cluster, *jobs, 1),
-                              decider, 1, 100'000);
+    const auto run = run_jobs(sim, arrivals_at(0.5, 20, cluster, *jobs, 1), decider, 1, 100'000);
     ASSERT_TRUE(run) << run.error().message;
     EXPECT_EQ(run->jobs.size(), 20U);
     for (const JobRecord& job : run->jobs) EXPECT_GT(job.finish, job.arrival);
@@ -112,8 +110,7 @@ TEST(FallbackDecider, JudgesShortRunsTogetherAndTriesAgainLater) {
                              return now += Duration(10'000'000);
                            }});
   const auto run = [&] {
-    const auto ran = run_jobs(sim, arrivals_at(0.5, 1, cluster, *jobs, 1),
-                              decider, 1, 100'000);
+    const auto ran = run_jobs(sim, arrivals_at(0.5, 1, cluster, *jobs, 1), decider, 1, 100'000);
     EXPECT_TRUE(ran) << ran.error().message;
     return ran->decisions;
   };
@@ -161,8 +158,7 @@ TEST(DeciderSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
     double sum = 0;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       const auto decider = entry.make(values);
-      const auto run = run_jobs(sim, arrivals_at(0.6, 60, cluster, *jobs, seed),
-                                *decider, seed);
+      const auto run = run_jobs(sim, arrivals_at(0.6, 60, cluster, *jobs, seed), *decider, seed);
       EXPECT_TRUE(run);
       for (const JobRecord& job : run->jobs) sum += job.slowdown() / (3 * 60);
     }

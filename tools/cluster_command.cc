@@ -149,8 +149,12 @@ Result<Saturation> saturation_of(const ClusterArguments& arguments, const Cluste
   }
   const JobSimOptions options =
       arguments.runtime == "local" ? sim_options_for_real() : sim_options(arguments);
-  return find_saturation(cluster, jobs, options, deciders, arguments.seed,
-                         {.jobs = saturation_jobs(jobs), .stop = stop_on_interrupt()});
+  if (shows_progress()) fmt::print(stderr, "\r\033[Kfinding the saturation by simulation");
+  Result<Saturation> found =
+      find_saturation(cluster, jobs, options, deciders, arguments.seed,
+                      {.jobs = saturation_jobs(jobs), .stop = stop_on_interrupt()});
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
+  return found;
 }
 
 struct ClusterArrivals {
@@ -423,9 +427,10 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
                    "of heft, graphene and fifo keeps up with in simulation (0.6)")
       ->check(finite_range(0.001, 100));
   command
-      ->add_option("--saturation", arguments->saturation,
-                   "Jobs per second at load 1, as an earlier run printed them (found by simulation, "
-                   "which takes some seconds)")
+      ->add_option(
+          "--saturation", arguments->saturation,
+          "Jobs per second at load 1, as an earlier run printed them (found by simulation, "
+          "which takes some seconds)")
       ->check(finite_range(1e-6, 1e9));
   command->add_option("--jobs", arguments->jobs, "How many jobs arrive (100)")
       ->check(CLI::Range(1, 100'000));
@@ -451,7 +456,7 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       ->add_option("--decision-delay", arguments->decision_delay,
                    "In simulation: time until a decision takes effect, such as 50us, while devices "
                    "go on; or measured: the time that the decider takes on this host, which cannot "
-                   "be reproduced (0)")
+                   "be reproduced (0ns)")
       ->check(is_time_or(kMeasured));
   command
       ->add_option("--counters", arguments->counters,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tools/print/table.h"
 #include "tutti/base/file/json_writer.h"
@@ -33,8 +34,7 @@ void add_load(JsonWriter& json, const std::optional<LoadReport>& load) {
   if (!load) return;
   json.field("load", load->load).field("jobs_per_s", load->jobs_per_s());
   json.field("saturation_jobs_per_s", load->saturation.jobs_per_s);
-  if (!load->saturation.decider.empty())
-    json.field("saturation_decider", load->saturation.decider);
+  if (!load->saturation.decider.empty()) json.field("saturation_decider", load->saturation.decider);
 }
 
 // The saturation in digits that --saturation reads as the same number.
@@ -74,7 +74,7 @@ std::string simulated_jobs_to_json(const Cluster& cluster, const SimulatedJobs& 
     json.field("mean_slowdown", summary.mean).field("median_slowdown", summary.median);
     json.field("slowdown_p95", p95).field("makespan_ns", figures.makespan_ns);
     json.field("mean_jobs_in_system", figures.mean_jobs_in_system);
-    json.field("most_jobs_in_system", figures.most_jobs_in_system);
+    json.field("most_jobs_in_system", int64_t{std::llround(figures.most_jobs_in_system)});
     json.field("decisions", figures.decisions).close_object();
   }
   json.close_list().close_object();
@@ -82,8 +82,8 @@ std::string simulated_jobs_to_json(const Cluster& cluster, const SimulatedJobs& 
 }
 
 std::string simulated_jobs_to_table(const SimulatedJobs& simulated) {
-  Table table({"policy", "mean completion", "mean slow-down", "median", "95 %", "jobs in the system",
-               "all done after", "decisions"});
+  Table table({"policy", "mean completion", "mean slow-down", "median", "95 %",
+               "jobs in the system", "all done after", "decisions"});
   for (const auto& [decider, run] : simulated.runs) {
     const JobsRun figures = figures_of(run, 0);
     const auto [summary, p95] = slowdown_figures(figures);
@@ -123,7 +123,8 @@ std::string real_jobs_to_json(const Cluster& cluster, const CompareJobsOptions& 
     json.field("over_first", ratio.mean).field("over_first_half_interval", ratio.half_interval);
     json.field("makespan_ns", summary_of(row.figures(&JobsRun::makespan_ns)).mean);
     json.field("mean_jobs_in_system", summary_of(row.figures(&JobsRun::mean_jobs_in_system)).mean);
-    json.field("most_jobs_in_system", summary_of(row.figures(&JobsRun::most_jobs_in_system)).most);
+    json.field("most_jobs_in_system",
+               int64_t{std::llround(summary_of(row.figures(&JobsRun::most_jobs_in_system)).most)});
     json.field("decision_median_ns", sample_quantile(row.decision_ns, 0.5));
     json.field("decision_p99_ns", sample_quantile(row.decision_ns, 0.99));
     if (row.verified) {
@@ -137,7 +138,7 @@ std::string real_jobs_to_json(const Cluster& cluster, const CompareJobsOptions& 
       json.field("mean_completion_ns", run.mean_completion_ns);
       json.field("makespan_ns", run.makespan_ns).field("decisions", run.decisions);
       json.field("mean_jobs_in_system", run.mean_jobs_in_system);
-      json.field("most_jobs_in_system", run.most_jobs_in_system);
+      json.field("most_jobs_in_system", int64_t{std::llround(run.most_jobs_in_system)});
       json.key("completions_ns").open_list();
       for (const int64_t time : run.completions_ns) json.value(time);
       json.close_list().key("slowdowns").open_list();

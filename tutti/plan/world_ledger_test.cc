@@ -18,14 +18,13 @@ Cluster cluster_of(int slots) {
   MachineSpec spec;
   spec.name = "queues";
   spec.hosts = {{.name = "host"}};
-  spec.devices = {{.device = {.name = "cpu", .kind = "cpu", .slots = slots},
-                   .uses_host_memory = true},
-                  {.device = {.name = "fpga", .kind = "fpga", .contexts = 1}}};
+  spec.devices = {
+      {.device = {.name = "cpu", .kind = "cpu", .slots = slots}, .uses_host_memory = true},
+      {.device = {.name = "fpga", .kind = "fpga", .contexts = 1}}};
   spec.links = {{.name = "pcie", .ends = {"host", "fpga"}, .bytes_per_s = 1e9}};
   CostSpec costs;
   for (const char* kind : {"cpu", "fpga"})
-    costs.run_times.push_back(
-        {.kind = "work", .device_kind = kind, .time_ns_by_size = {{0, 100}}});
+    costs.run_times.push_back({.kind = "work", .device_kind = kind, .time_ns_by_size = {{0, 100}}});
   Result<Machine> machine = Machine::build(spec);
   TUTTI_CHECK(machine.has_value());
   Result<Cluster> cluster = Cluster::make(std::move(*machine), std::move(costs));
@@ -39,8 +38,8 @@ std::shared_ptr<const Job> job_of(Cluster& cluster, int ops) {
   const ValueSpec output{.bytes = 8};
   ValueId first;
   for (int i = 0; i < ops; ++i) {
-    const OpId op = builder.add_op(
-        {.name = "op" + std::to_string(i), .kind = "work", .outputs = {&output, 1}});
+    const OpId op =
+        builder.add_op({.name = "op" + std::to_string(i), .kind = "work", .outputs = {&output, 1}});
     if (i == 0) first = builder.outputs(op).front();
   }
   const std::vector<ValueId> operands = {first};

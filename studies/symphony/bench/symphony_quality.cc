@@ -40,9 +40,9 @@ namespace tutti {
 namespace {
 
 struct Study {
-  int jobs = 20;  // of one run
-  int runs = 25;  // of one seed
-  double load = 0.6;  // billed
+  int jobs = 20;           // of one run
+  int runs = 25;           // of one seed
+  double load = 0.6;       // billed
   double unknown = 0.8;    // share that a hidden tenant takes; 0: none
   int trials = 30;         // settings tried for each decider: as many as for ours
   int evaluations = 1200;  // schedules tried for each run to find the best

@@ -104,8 +104,8 @@ TEST(JobStudy, JobsAreSlowerTogetherThanAlone) {
     JobSimulator sim(cluster, options);
     testing::FirstLegal first;
     const double jobs_per_s = how == 0 ? 2 : 100;
-    const auto run = run_jobs(
-        sim, draw_arrivals(*jobs, {.jobs_per_s = jobs_per_s, .jobs = 60}, 1), first, 1);
+    const auto run =
+        run_jobs(sim, draw_arrivals(*jobs, {.jobs_per_s = jobs_per_s, .jobs = 60}, 1), first, 1);
     ASSERT_TRUE(run) << run.error().message;
     slowdown[how] = 0;
     for (const JobRecord& job : run->jobs) slowdown[how] += job.slowdown() / 60;

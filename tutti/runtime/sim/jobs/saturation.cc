@@ -65,8 +65,8 @@ class SaturationSearch {
     const int count = std::clamp(settings_.jobs / 20, 1, 100);
     std::vector<Arrival> arrivals;
     for (int i = 0; i < count; ++i) arrivals.push_back({Duration(0), arrivals_[i].second});
-    const Result<JobsRecord> run = run_jobs(sim_, std::move(arrivals), *decider.make(), seed_,
-                                            kMostDecisions, settings_.stop);
+    const Result<JobsRecord> run =
+        run_jobs(sim_, std::move(arrivals), *decider.make(), seed_, kMostDecisions, settings_.stop);
     if (!run) return run.error();
     const auto ns = static_cast<double>(std::max<int64_t>(1, run->makespan.count()));
     return std::min(kMostJobsPerS, 1e9 * count / ns);
