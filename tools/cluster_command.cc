@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -158,16 +157,22 @@ Result<Saturation> saturation_of(const ClusterArguments& arguments, const Cluste
 }
 
 struct ClusterArrivals {
-  // The arrivals of a seed; those of a file are the same for all.
-  std::function<std::vector<Arrival>(uint64_t seed)> of_seed;
-  std::optional<LoadReport> load{};  // none: of a file
+  std::vector<Arrival> replayed{};  // of a file, or
+  JobList jobs{};                   // drawn from these, as `spec` says
+  ArrivalSpec spec{};
+  std::optional<LoadReport> load{};  // of what is drawn
+
+  // Those of a file are the same for all seeds.
+  std::vector<Arrival> of_seed(uint64_t seed) const {
+    return jobs.empty() ? replayed : draw_arrivals(jobs, spec, seed);
+  }
 };
 
 Result<ClusterArrivals> find_arrivals(const ClusterArguments& arguments, Cluster& cluster) {
   if (!arguments.replay.empty()) {
     Result<std::vector<Arrival>> arrivals = replayed(arguments, cluster);
     if (!arrivals) return arrivals.error();
-    return ClusterArrivals{[all = std::move(*arrivals)](uint64_t /*seed*/) { return all; }};
+    return ClusterArrivals{.replayed = std::move(*arrivals)};
   }
   std::vector<Graph> graphs;
   for (const std::string& name : arguments.graphs) {
@@ -183,25 +188,31 @@ Result<ClusterArrivals> find_arrivals(const ClusterArguments& arguments, Cluster
   }
   Result<JobList> jobs = add_jobs(cluster, std::move(graphs));
   if (!jobs) return jobs.error();
-  Result<Saturation> saturation = saturation_of(arguments, cluster, *jobs);
-  if (!saturation) return saturation.error();
-  const LoadReport load{.load = arguments.load, .saturation = std::move(*saturation)};
-  ArrivalSpec spec{.jobs_per_s = load.jobs_per_s(), .jobs = arguments.jobs};
-  if (arguments.process == "bursts") spec.process = ArrivalSpec::Process::bursts;
-  return ClusterArrivals{
-      [spec, list = std::move(*jobs)](uint64_t seed) { return draw_arrivals(list, spec, seed); },
-      load};
+  ClusterArrivals arrivals{.jobs = std::move(*jobs), .spec = {.jobs = arguments.jobs}};
+  if (arguments.process == "bursts") arrivals.spec.process = ArrivalSpec::Process::bursts;
+  return arrivals;
 }
 
-int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
-                  const ClusterArrivals& arrivals_of) {
+// The rate of what is drawn. It takes a while: mistakes in other flags are to be found before.
+Result<void> find_load(const ClusterArguments& arguments, const Cluster& cluster,
+                       ClusterArrivals& arrivals) {
+  if (arrivals.jobs.empty()) return {};
+  Result<Saturation> saturation = saturation_of(arguments, cluster, arrivals.jobs);
+  if (!saturation) return saturation.error();
+  arrivals.load = {.load = arguments.load, .saturation = std::move(*saturation)};
+  arrivals.spec.jobs_per_s = arrivals.load->jobs_per_s();
+  return {};
+}
+
+int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster, ClusterArrivals& arrivals) {
   std::vector<Counter> counters = usual_counters(cluster.machine());
   if (arguments.counters == "host") {
     counters = counters_for_real(cluster.machine(), *read_host(cluster.machine(), {}));
   }
   const auto deciders = find_deciders(arguments.policies, cluster, counters, arguments.models);
   if (!deciders) return report(deciders.error());
-  const std::vector<Arrival> arrivals = arrivals_of.of_seed(arguments.seed);
+  if (const auto found = find_load(arguments, cluster, arrivals); !found)
+    return report(found.error());
   JobSimOptions options = sim_options(arguments);
   options.counters = counters;
   JobSimulator sim(cluster, std::move(options));
@@ -209,13 +220,13 @@ int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
   std::vector<NamedRun> runs;
   for (const NamedDecider& named : *deciders) {
     const auto decider = named.make();
-    Result<JobsRecord> run =
-        run_jobs(sim, arrivals, *decider, arguments.seed, kMostDecisions, stop);
+    Result<JobsRecord> run = run_jobs(sim, arrivals.of_seed(arguments.seed), *decider,
+                                      arguments.seed, kMostDecisions, stop);
     if (!run && stop.now() && !runs.empty()) break;
     if (!run) return report(run.error());
     runs.emplace_back(named.name, std::move(*run));
   }
-  const SimulatedJobs simulated{arrivals_of.load, sim.options(), arguments.seed, std::move(runs)};
+  const SimulatedJobs simulated{arrivals.load, sim.options(), arguments.seed, std::move(runs)};
   fmt::print("{}", arguments.json ? simulated_jobs_to_json(cluster, simulated)
                                   : simulated_jobs_to_table(simulated));
   tell_of_interrupt("the figures are of the deciders until then");
@@ -264,7 +275,7 @@ int report_verified(const JobsComparison& result) {
 }
 
 int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
-                      const ClusterArrivals& arrivals_of) {
+                      ClusterArrivals& arrivals) {
   if (!arguments.adapt.empty()) {
     // Before the runs, which take long.
     if (const auto output = probe_output(arguments.adapted); !output) {
@@ -278,9 +289,12 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
   if (arguments.fallback != "none") models.fallback = arguments.fallback;
   const auto deciders = find_deciders(arguments.policies, cluster, counters, models);
   if (!deciders) return report(deciders.error());
+  if (const auto found = find_load(arguments, cluster, arrivals); !found)
+    return report(found.error());
   const CompareJobsOptions options = comparison_options(arguments, cluster.machine());
-  const Result<JobsComparison> result =
-      compare_jobs(cluster, *deciders, counters, *feed, arrivals_of.of_seed, options);
+  const Result<JobsComparison> result = compare_jobs(
+      cluster, *deciders, counters, *feed, [&](uint64_t seed) { return arrivals.of_seed(seed); },
+      options);
   if (!result) return report(result.error());
   std::optional<int64_t> observations;
   if (!arguments.adapt.empty()) {
@@ -289,9 +303,9 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
     if (!adapted) return report(adapted.error());
     observations = *adapted;
   }
-  fmt::print("{}", arguments.json ? real_jobs_to_json(cluster, options, arrivals_of.load, *result,
-                                                      observations)
-                                  : real_jobs_to_table(cluster, arrivals_of.load, *result));
+  fmt::print("{}", arguments.json
+                       ? real_jobs_to_json(cluster, options, arrivals.load, *result, observations)
+                       : real_jobs_to_table(cluster, arrivals.load, *result));
   tell_of_interrupt("the figures are of the runs until then");
   if (observations) {
     fmt::print(stderr, "tutti: {} has the belief of {} fitted to {} readings of these runs\n",
@@ -309,10 +323,10 @@ int run_cluster_command(const ClusterArguments& arguments) {
         "jobs that are run for real are graph files with kernels; name some, such as those of "
         "tutti graph make"));
   }
-  const Result<ClusterArrivals> arrivals_of = find_arrivals(arguments, *cluster);
-  if (!arrivals_of) return report(arrivals_of.error());
-  return real ? run_jobs_for_real(arguments, *cluster, *arrivals_of)
-              : simulate_jobs(arguments, *cluster, *arrivals_of);
+  Result<ClusterArrivals> arrivals = find_arrivals(arguments, *cluster);
+  if (!arrivals) return report(arrivals.error());
+  return real ? run_jobs_for_real(arguments, *cluster, *arrivals)
+              : simulate_jobs(arguments, *cluster, *arrivals);
 }
 
 // A flag that the runtime ignores is a mistake.
