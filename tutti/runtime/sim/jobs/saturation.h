@@ -49,7 +49,7 @@ struct SaturationSettings {
 
 struct Saturation {
   double jobs_per_s = 0;  // four significant digits, so that it can be printed and given again
-  std::string decider;    // which keeps up with it
+  std::string decider{};  // which keeps up with it
   int runs = 0;
 };
 
