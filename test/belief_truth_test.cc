@@ -7,7 +7,7 @@
 
 #include "tutti/belief/belief.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/runtime/sim/jobs/testing.h"
@@ -41,7 +41,7 @@ TEST(BeliefAndTruth, WhatIsBelievedOfMeasuredResourcesIsNearTheTruth) {
   const Belief belief(cluster.machine(), sim.state().counters);
   const std::vector<double> constants = belief.network().start();
   testing::FirstLegal first;
-  sim.reset(draw_arrivals(cluster, *jobs, {.load = 0.3, .jobs = 30}, 1), 1);
+  sim.reset(draw_arrivals(*jobs, {.jobs_per_s = 60, .jobs = 30}, 1), 1);
   double error = 0;
   int count = 0;
   for (int64_t step = 0; !sim.done(); ++step) {

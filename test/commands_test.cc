@@ -58,6 +58,7 @@ TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
             run({"cluster", "--replay", arrivals, "--policy", "heft,sparrow", "--json"}).out);
   for (const std::vector<std::string>& more :
        std::vector<std::vector<std::string>>{{"--load", "0.5"},
+                                             {"--saturation", "5"},
                                              {"--jobs", "5"},
                                              {"--process", "bursts"},
                                              {"--set", "train"},
@@ -74,6 +75,39 @@ TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
   const Ran refused = run({"cluster", "--replay", bad});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_NE(refused.err.find("bad.json:2"), std::string::npos) << refused.err;
+}
+
+TEST_F(Commands, ClusterPrintsItsSaturationWhichCanBeGivenAgain) {
+  const std::vector<std::string> words = {"cluster", "align-3", "eeg-1",    "--jobs", "40",
+                                          "--load",  "0.8",     "--policy", "heft",   "--json"};
+  const Ran found = run(words);
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_EQ(found.out, run(words).out);
+  const double saturation = number_of(found.out, "saturation_jobs_per_s");
+  EXPECT_DOUBLE_EQ(number_of(found.out, "jobs_per_s"), 0.8 * saturation);
+  EXPECT_GT(number_of(found.out, "mean_jobs_in_system"), 0);
+  EXPECT_GE(number_of(found.out, "most_jobs_in_system"),
+            number_of(found.out, "mean_jobs_in_system"));
+  std::vector<std::string> given = words;
+  given.insert(given.end(), {"--saturation", std::to_string(saturation)});
+  const Ran again = run(given);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(number_of(again.out, "mean_completion_ns"), number_of(found.out, "mean_completion_ns"));
+}
+
+TEST_F(Commands, ClusterDecisionsTakeTheTimeThatIsSaid) {
+  const auto completion = [&](const char* depth, const char* delay) {
+    const Ran ran = run({"cluster", "align-3", "--jobs", "20", "--saturation", "100", "--policy",
+                         "fifo", "--queue-depth", depth, "--decision-delay", delay, "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return number_of(ran.out, "mean_completion_ns");
+  };
+  EXPECT_LT(completion("0", "0ns"), completion("0", "2ms"));
+  EXPECT_GT(completion("2", "measured"), 0);
+  expect_one_sentence(run({"cluster", "align-3", "--decision-delay", "50"}),
+                      "must be a time such as 500ns, 50us, 2ms or 1s, or measured");
+  expect_one_sentence(run({"cluster", "a.json", "--runtime", "local", "--queue-depth", "2"}),
+                      "is for --runtime sim");
 }
 
 TEST_F(Commands, RenamedWordsAreAcceptedForOneRelease) {
@@ -318,7 +352,8 @@ TEST_F(Commands, ReportDrawsTheBeliefAboutAMachine) {
 }
 
 TEST_F(Commands, ClusterTakesJobsThatAutoPlanned) {
-  const Ran ran = run({"cluster", "align-3", "--jobs", "3", "--policy", "planned_auto", "--json"});
+  const Ran ran = run({"cluster", "align-3", "--jobs", "3", "--saturation", "100", "--policy",
+                       "planned_auto", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_GE(number_of(ran.out, "mean_slowdown"), 1);
 }

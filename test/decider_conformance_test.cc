@@ -6,13 +6,14 @@
 
 #include "tutti/graph/make/chainmm.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 #include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/symphony/decider.h"
 #include "tutti/runtime/arriving/real_cluster.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/billed_load.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/runtime/sim/jobs/testing.h"
 #include "tutti/search/deciders.h"
@@ -21,18 +22,35 @@
 namespace tutti {
 namespace {
 
+// At a billed load, by which the deciders' settings were tuned.
+std::vector<Arrival> arrivals_at(double load, int count, const Cluster& cluster,
+                                 const JobList& jobs, uint64_t seed,
+                                 ArrivalSpec::Process process = ArrivalSpec::Process::poisson) {
+  const double jobs_per_s = billed_load_rate(load, billed_jobs_per_s(cluster, jobs));
+  return draw_arrivals(jobs, {.process = process, .jobs_per_s = jobs_per_s, .jobs = count}, seed);
+}
+
 struct Case {
   const char* name;
-  ArrivalSpec arrivals;
+  double load;
+  int jobs;
+  ArrivalSpec::Process process = ArrivalSpec::Process::poisson;
   JobSimOptions options{};
 };
 
 std::vector<Case> cases() {
-  return {{"calm", {.load = 0.1, .jobs = 15}},
-          {"flood", {.load = 5, .jobs = 30}},
+  return {{"calm", 0.1, 15},
+          {"flood", 5, 30},
           {"bursts with unknown load",
-           {.process = ArrivalSpec::Process::bursts, .load = 0.5, .jobs = 30},
-           {.unknown_load = {.share = 0.6}}}};
+           0.5,
+           30,
+           ArrivalSpec::Process::bursts,
+           {.unknown_load = {.share = 0.6}}},
+          {"flood of queues, decisions that take time",
+           5,
+           30,
+           ArrivalSpec::Process::poisson,
+           {.queue_depth = 2, .decision_delay = Duration(50'000)}}};
 }
 
 std::vector<Duration> finishes_of(const PolicyEntry& entry, std::span<const double> values,
@@ -42,8 +60,8 @@ std::vector<Duration> finishes_of(const PolicyEntry& entry, std::span<const doub
   EXPECT_TRUE(jobs);
   JobSimulator sim(cluster, one.options);
   const auto decider = entry.make_decider(values);
-  const auto run =
-      run_jobs(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *decider, seed, 100'000);
+  const auto run = run_jobs(sim, arrivals_at(one.load, one.jobs, cluster, *jobs, seed, one.process),
+                            *decider, seed, 100'000);
   if (!run) {
     ADD_FAILURE() << entry.name << ", " << one.name << ": " << run.error().message;
     return {};
@@ -73,8 +91,7 @@ TEST(FallbackDecider, GoesOnWithTheQuickOneWhereDecisionsTakeLongerThanOps) {
     // Asked before and after each decision.
     FallbackDecider decider(usual("fifo"), usual("graphene"),
                             {.clock = [&] { return now += taken; }});
-    const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 20}, 1),
-                              decider, 1, 100'000);
+    const auto run = run_jobs(sim, arrivals_at(0.5, 20, cluster, *jobs, 1), decider, 1, 100'000);
     ASSERT_TRUE(run) << run.error().message;
     EXPECT_EQ(run->jobs.size(), 20U);
     for (const JobRecord& job : run->jobs) EXPECT_GT(job.finish, job.arrival);
@@ -94,8 +111,7 @@ TEST(FallbackDecider, JudgesShortRunsTogetherAndTriesAgainLater) {
                              return now += Duration(10'000'000);
                            }});
   const auto run = [&] {
-    const auto ran = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.5, .jobs = 1}, 1),
-                              decider, 1, 100'000);
+    const auto ran = run_jobs(sim, arrivals_at(0.5, 1, cluster, *jobs, 1), decider, 1, 100'000);
     EXPECT_TRUE(ran) << ran.error().message;
     return ran->decisions;
   };
@@ -114,7 +130,7 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
   for (const PolicyEntry& entry : all_deciders()) {
     for (const Case& one : cases()) {
       const auto finishes = finishes_of(entry, entry.tuned(), one, 3);
-      EXPECT_EQ(finishes.size(), static_cast<size_t>(one.arrivals.jobs)) << entry.name;
+      EXPECT_EQ(finishes.size(), static_cast<size_t>(one.jobs)) << entry.name;
       EXPECT_EQ(finishes, finishes_of(entry, entry.tuned(), one, 3)) << entry.name << one.name;
     }
   }
@@ -124,15 +140,32 @@ TEST(DeciderConformance, EveryOneGetsTheWorkDoneTheSameWayWithTheSameSeed) {
 TEST(DeciderConformance, EveryRunPassesTheJudgeOfJobs) {
   const HiddenTruth truth = default_job_sim_options(0).truth;
   const std::vector<Case> worlds = {
-      {"exact", {.load = 0.6, .jobs = 12}, {.noise = false}},
-      {"exact flood with queues", {.load = 5, .jobs = 12}, {.queue_depth = 2, .noise = false}},
+      {"exact", 0.6, 12, ArrivalSpec::Process::poisson, {.noise = false}},
+      {"exact flood with queues",
+       5,
+       12,
+       ArrivalSpec::Process::poisson,
+       {.queue_depth = 2, .noise = false}},
+      {"exact flood with queues, decisions that take time",
+       5,
+       12,
+       ArrivalSpec::Process::poisson,
+       {.queue_depth = 2, .decision_delay = Duration(50'000), .noise = false}},
       {"exact bursts on less than is stated",
-       {.process = ArrivalSpec::Process::bursts, .load = 0.8, .jobs = 12},
+       0.8,
+       12,
+       ArrivalSpec::Process::bursts,
        {.queue_depth = 2, .noise = false, .truth = truth}},
-      {"noise", {.load = 2, .jobs = 12}, {.queue_depth = 2}},
-      {"hidden load", {.load = 0.6, .jobs = 12}, {.noise = false, .unknown_load = {.share = 0.6}}},
+      {"noise", 2, 12, ArrivalSpec::Process::poisson, {.queue_depth = 2}},
+      {"hidden load",
+       0.6,
+       12,
+       ArrivalSpec::Process::poisson,
+       {.noise = false, .unknown_load = {.share = 0.6}}},
       {"all of it",
-       {.load = 5, .jobs = 12},
+       5,
+       12,
+       ArrivalSpec::Process::poisson,
        {.queue_depth = 2, .truth = truth, .unknown_load = {.share = 0.6}}}};
   Cluster cluster = default_cluster();
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::validation, 8, 2));
@@ -143,11 +176,12 @@ TEST(DeciderConformance, EveryRunPassesTheJudgeOfJobs) {
     JobSimOptions options = one.options;
     options.record = true;
     JobSimulator sim(cluster, options);
-    for (const DeciderEntry& entry : all_deciders()) {
+    for (const PolicyEntry& entry : all_deciders()) {
       for (const uint64_t seed : {1, 2}) {
-        const auto decider = entry.make(entry.tuned());
-        const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, one.arrivals, seed), *decider,
-                                  seed, 100'000);
+        const auto decider = entry.tuned_decider();
+        const auto run =
+            run_jobs(sim, arrivals_at(one.load, one.jobs, cluster, *jobs, seed, one.process),
+                     *decider, seed, 100'000);
         ASSERT_TRUE(run) << entry.name << ", " << one.name << ": " << run.error().message;
         const Judgement found = judge_jobs(cluster, *run, sim.rules());
         EXPECT_EQ(found.sentences(), std::vector<std::string>{}) << entry.name << ", " << one.name;
@@ -185,8 +219,7 @@ TEST(DeciderSettings, TunedOnesAreNeverFarWorseAndMostlyMuchBetter) {
     double sum = 0;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       const auto decider = entry.make_decider(values);
-      const auto run = run_jobs(sim, draw_arrivals(cluster, *jobs, {.load = 0.6, .jobs = 60}, seed),
-                                *decider, seed);
+      const auto run = run_jobs(sim, arrivals_at(0.6, 60, cluster, *jobs, seed), *decider, seed);
       EXPECT_TRUE(run);
       for (const JobRecord& job : run->jobs) sum += job.slowdown() / (3 * 60);
     }

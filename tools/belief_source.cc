@@ -10,12 +10,13 @@
 #include "tutti/belief/constants_file.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 #include "tutti/policy/registry.h"
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/runtime/sim/jobs/saturation.h"
 
 namespace tutti {
 namespace {
@@ -24,6 +25,7 @@ constexpr int kSamples = 1 << 13;  // a page may take longer than a decision
 constexpr size_t kMostMoments = 60;
 constexpr int kJobs = 30;
 constexpr double kLoad = 0.6;
+constexpr int kSaturationJobs = 300;  // a page needs no more precise a load
 constexpr double kUnknownLoad = 0.5;
 
 // A belief with the constants it is to have.
@@ -141,8 +143,12 @@ Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& ques
   JobSimulator sim(*cluster, {.unknown_load = {.share = kUnknownLoad}, .counters = known.counters});
   const auto decider = (*find_decider("heft"))->tuned_decider();
   decider->begin(*cluster, question.seed);
-  sim.reset(draw_arrivals(*cluster, *jobs, {.load = kLoad, .jobs = kJobs}, question.seed),
-            question.seed);
+  const SaturationDecider by[] = {{"heft", [&] { return heft.make(heft.tuned()); }}};
+  const auto saturation = find_saturation(*cluster, *jobs, {}, by, question.seed,
+                                          {.jobs = kSaturationJobs, .precision = 0.1});
+  if (!saturation) return saturation.error();
+  const ArrivalSpec arrivals{.jobs_per_s = kLoad * saturation->jobs_per_s, .jobs = kJobs};
+  sim.reset(draw_arrivals(*jobs, arrivals, question.seed), question.seed);
   const auto seen = watch(sim, known.belief, *decider);
   if (!seen) return seen.error();
   ReportedBelief made = known.view(

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -16,11 +15,12 @@
 #include "tutti/base/file/output.h"
 #include "tutti/graph/make/job.h"
 #include "tutti/machine/preset.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 #include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/runtime/local/cpu/cores.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/runtime/sim/jobs/saturation.h"
 
 namespace tutti {
 namespace {
@@ -34,9 +34,12 @@ struct ClusterArguments {
   std::string replay;
   std::string set = "test";
   double load = 0.6;
+  std::optional<double> saturation;
   int jobs = 100;
   double unknown_load = 0;
   std::optional<double> noise;
+  int queue_depth = 0;
+  std::string decision_delay;
   std::string runtime = "sim";
   CompareJobsOptions real;
   std::string adapt;  // a Symphony model, whose belief is fitted to the readings of the runs
@@ -110,14 +113,66 @@ Result<std::vector<Arrival>> replayed(const ClusterArguments& arguments, Cluster
   return arrivals;
 }
 
-// The arrivals of a seed; those of a file are the same for all.
-using ArrivalsOf = std::function<std::vector<Arrival>(uint64_t seed)>;
+constexpr const char* kMeasured = "measured";
 
-Result<ArrivalsOf> find_arrivals(const ClusterArguments& arguments, Cluster& cluster) {
+JobSimOptions sim_options(const ClusterArguments& arguments) {
+  JobSimOptions options{.queue_depth = arguments.queue_depth,
+                        .unknown_load = {.share = arguments.unknown_load}};
+  options.measured_delay = arguments.decision_delay == kMeasured;
+  if (!options.measured_delay && !arguments.decision_delay.empty())
+    options.decision_delay = *parse_time(arguments.decision_delay);
+  return options;
+}
+
+// What a real run is compared with: no hidden load, and queues as deep as the engine's.
+JobSimOptions sim_options_for_real() {
+  return {.queue_depth = 2};
+}
+
+// 2,000 jobs, fewer of large ones: 100,000 ops in a run, if that is a hundred jobs at least.
+int saturation_jobs(const JobList& jobs) {
+  int64_t ops = 0;
+  for (const auto& job : jobs) ops += job->graph().size();
+  const int64_t fit = 100'000 * std::ssize(jobs) / std::max<int64_t>(1, ops);
+  return static_cast<int>(std::clamp<int64_t>(fit, 100, 2000));
+}
+
+// The load's unit: given, or that of the best of three deciders in simulation.
+Result<Saturation> saturation_of(const ClusterArguments& arguments, const Cluster& cluster,
+                                 const JobList& jobs) {
+  if (arguments.saturation) return Saturation{.jobs_per_s = *arguments.saturation};
+  std::vector<SaturationDecider> deciders;
+  for (const char* name : {"heft", "graphene", "fifo"}) {  // the first is most often the best
+    const PolicyEntry* entry = find_decider(name).value();
+    deciders.push_back({name, [entry] { return entry->tuned_decider(); }});
+  }
+  const JobSimOptions options =
+      arguments.runtime == "local" ? sim_options_for_real() : sim_options(arguments);
+  if (shows_progress()) fmt::print(stderr, "\r\033[Kfinding the saturation by simulation");
+  Result<Saturation> found =
+      find_saturation(cluster, jobs, options, deciders, arguments.seed,
+                      {.jobs = saturation_jobs(jobs), .stop = stop_on_interrupt()});
+  if (shows_progress()) fmt::print(stderr, "\r\033[K");
+  return found;
+}
+
+struct ClusterArrivals {
+  std::vector<Arrival> replayed{};  // of a file, or
+  JobList jobs{};                   // drawn from these, as `spec` says
+  ArrivalSpec spec{};
+  std::optional<LoadReport> load{};  // of what is drawn
+
+  // Those of a file are the same for all seeds.
+  std::vector<Arrival> of_seed(uint64_t seed) const {
+    return jobs.empty() ? replayed : draw_arrivals(jobs, spec, seed);
+  }
+};
+
+Result<ClusterArrivals> find_arrivals(const ClusterArguments& arguments, Cluster& cluster) {
   if (!arguments.replay.empty()) {
     Result<std::vector<Arrival>> arrivals = replayed(arguments, cluster);
     if (!arrivals) return arrivals.error();
-    return ArrivalsOf([all = std::move(*arrivals)](uint64_t /*seed*/) { return all; });
+    return ClusterArrivals{.replayed = std::move(*arrivals)};
   }
   std::vector<Graph> graphs;
   for (const std::string& name : arguments.graphs) {
@@ -133,37 +188,47 @@ Result<ArrivalsOf> find_arrivals(const ClusterArguments& arguments, Cluster& clu
   }
   Result<JobList> jobs = add_jobs(cluster, std::move(graphs));
   if (!jobs) return jobs.error();
-  ArrivalSpec spec{.load = arguments.load, .jobs = arguments.jobs};
-  if (arguments.process == "bursts") spec.process = ArrivalSpec::Process::bursts;
-  spec.most_jobs_per_s = most_jobs_per_s(cluster, *jobs);
-  return ArrivalsOf([&cluster, spec, list = std::move(*jobs)](uint64_t seed) {
-    return draw_arrivals(cluster, list, spec, seed);
-  });
+  ClusterArrivals arrivals{.jobs = std::move(*jobs), .spec = {.jobs = arguments.jobs}};
+  if (arguments.process == "bursts") arrivals.spec.process = ArrivalSpec::Process::bursts;
+  return arrivals;
 }
 
-int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster,
-                  const ArrivalsOf& arrivals_of) {
+// The rate of what is drawn. It takes a while: mistakes in other flags are to be found before.
+Result<void> find_load(const ClusterArguments& arguments, const Cluster& cluster,
+                       ClusterArrivals& arrivals) {
+  if (arrivals.jobs.empty()) return {};
+  Result<Saturation> saturation = saturation_of(arguments, cluster, arrivals.jobs);
+  if (!saturation) return saturation.error();
+  arrivals.load = {.load = arguments.load, .saturation = std::move(*saturation)};
+  arrivals.spec.jobs_per_s = arrivals.load->jobs_per_s();
+  return {};
+}
+
+int simulate_jobs(const ClusterArguments& arguments, Cluster& cluster, ClusterArrivals& arrivals) {
   std::vector<Counter> counters = usual_counters(cluster.machine());
   if (arguments.counters == "host") {
     counters = counters_for_real(cluster.machine(), *read_host(cluster.machine(), {}));
   }
   const auto deciders = find_deciders(arguments.policies, cluster, counters, arguments.models);
   if (!deciders) return report(deciders.error());
-  const std::vector<Arrival> arrivals = arrivals_of(arguments.seed);
-  JobSimulator sim(cluster,
-                   {.unknown_load = {.share = arguments.unknown_load}, .counters = counters});
+  if (const auto found = find_load(arguments, cluster, arrivals); !found)
+    return report(found.error());
+  JobSimOptions options = sim_options(arguments);
+  options.counters = counters;
+  JobSimulator sim(cluster, std::move(options));
   const Stop stop = stop_on_interrupt();
   std::vector<NamedRun> runs;
   for (const NamedDecider& named : *deciders) {
     const auto decider = named.make();
-    Result<JobsRecord> run =
-        run_jobs(sim, arrivals, *decider, arguments.seed, kMostDecisions, stop);
+    Result<JobsRecord> run = run_jobs(sim, arrivals.of_seed(arguments.seed), *decider,
+                                      arguments.seed, kMostDecisions, stop);
     if (!run && stop.now() && !runs.empty()) break;
     if (!run) return report(run.error());
     runs.emplace_back(named.name, std::move(*run));
   }
-  fmt::print("{}", arguments.json ? simulated_jobs_to_json(cluster, arguments.seed, runs)
-                                  : simulated_jobs_to_table(runs));
+  const SimulatedJobs simulated{arrivals.load, sim.options(), arguments.seed, std::move(runs)};
+  fmt::print("{}", arguments.json ? simulated_jobs_to_json(cluster, simulated)
+                                  : simulated_jobs_to_table(simulated));
   tell_of_interrupt("the figures are of the deciders until then");
   return 0;
 }
@@ -210,7 +275,7 @@ int report_verified(const JobsComparison& result) {
 }
 
 int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
-                      const ArrivalsOf& arrivals_of) {
+                      ClusterArrivals& arrivals) {
   if (!arguments.adapt.empty()) {
     // Before the runs, which take long.
     if (const auto output = probe_output(arguments.adapted); !output) {
@@ -224,9 +289,12 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
   if (arguments.fallback != "none") models.fallback = arguments.fallback;
   const auto deciders = find_deciders(arguments.policies, cluster, counters, models);
   if (!deciders) return report(deciders.error());
+  if (const auto found = find_load(arguments, cluster, arrivals); !found)
+    return report(found.error());
   const CompareJobsOptions options = comparison_options(arguments, cluster.machine());
-  const Result<JobsComparison> result =
-      compare_jobs(cluster, *deciders, counters, *feed, arrivals_of, options);
+  const Result<JobsComparison> result = compare_jobs(
+      cluster, *deciders, counters, *feed, [&](uint64_t seed) { return arrivals.of_seed(seed); },
+      options);
   if (!result) return report(result.error());
   std::optional<int64_t> observations;
   if (!arguments.adapt.empty()) {
@@ -235,8 +303,9 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
     if (!adapted) return report(adapted.error());
     observations = *adapted;
   }
-  fmt::print("{}", arguments.json ? real_jobs_to_json(cluster, options, *result, observations)
-                                  : real_jobs_to_table(cluster, *result));
+  fmt::print("{}", arguments.json
+                       ? real_jobs_to_json(cluster, options, arrivals.load, *result, observations)
+                       : real_jobs_to_table(cluster, arrivals.load, *result));
   tell_of_interrupt("the figures are of the runs until then");
   if (observations) {
     fmt::print(stderr, "tutti: {} has the belief of {} fitted to {} readings of these runs\n",
@@ -254,15 +323,16 @@ int run_cluster_command(const ClusterArguments& arguments) {
         "jobs that are run for real are graph files with kernels; name some, such as those of "
         "tutti graph make"));
   }
-  const Result<ArrivalsOf> arrivals_of = find_arrivals(arguments, *cluster);
-  if (!arrivals_of) return report(arrivals_of.error());
-  return real ? run_jobs_for_real(arguments, *cluster, *arrivals_of)
-              : simulate_jobs(arguments, *cluster, *arrivals_of);
+  Result<ClusterArrivals> arrivals = find_arrivals(arguments, *cluster);
+  if (!arrivals) return report(arrivals.error());
+  return real ? run_jobs_for_real(arguments, *cluster, *arrivals)
+              : simulate_jobs(arguments, *cluster, *arrivals);
 }
 
 // A flag that the runtime ignores is a mistake.
 void check_runtime(const CLI::App& command, const std::string& runtime) {
-  const std::vector<const char*> of_sim = {"--noise", "--set", "--counters"};
+  const std::vector<const char*> of_sim = {"--noise", "--set", "--counters", "--queue-depth",
+                                           "--decision-delay"};
   const std::vector<const char*> of_local = {"--repeats",      "--warm-up",     "--verify",
                                              "--unknown-work", "--interval-ms", "--adapt",
                                              "--fallback"};
@@ -281,7 +351,7 @@ void check_use(const CLI::App& command, const ClusterArguments& arguments) {
     }
   };
   if (!arguments.replay.empty()) {
-    refuse({"graphs", "--load", "--jobs", "--process", "--set"},
+    refuse({"graphs", "--load", "--saturation", "--jobs", "--process", "--set"},
            "has no effect with --replay, whose file has all arrivals; leave one of them out");
   }
   if (!arguments.graphs.empty()) {
@@ -367,8 +437,15 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       ->delimiter(',');
   command
       ->add_option("--load", arguments->load,
-                   "Work that arrives; 1 is about as much as the best deciders can handle (0.6)")
+                   "Rate of arrivals, as a share of the saturation: the highest rate that the best "
+                   "of heft, graphene and fifo keeps up with in simulation (0.6)")
       ->check(finite_range(0.001, 100));
+  command
+      ->add_option(
+          "--saturation", arguments->saturation,
+          "Jobs per second at load 1, as an earlier run printed them (found by simulation, "
+          "which takes some seconds)")
+      ->check(finite_range(1e-6, 1e9));
   command->add_option("--jobs", arguments->jobs, "How many jobs arrive (100)")
       ->check(CLI::Range(1, 100'000));
   command->add_option("--process", arguments->process, "poisson or bursts (poisson)")
@@ -384,6 +461,17 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       ->check(finite_range(0, 1));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
       ->check(finite_range(0, 10));
+  command
+      ->add_option("--queue-depth", arguments->queue_depth,
+                   "In simulation: ops that may wait behind the busy slots of a device; their "
+                   "operands are fetched meanwhile (0)")
+      ->check(CLI::Range(0, 1000));
+  command
+      ->add_option("--decision-delay", arguments->decision_delay,
+                   "In simulation: time until a decision takes effect, such as 50us, while devices "
+                   "go on; or measured: the time that the decider takes on this host, which cannot "
+                   "be reproduced (0ns)")
+      ->check(is_time_or(kMeasured));
   command
       ->add_option("--counters", arguments->counters,
                    "In simulation: all usual counters, or host: those that this host, or a run on "

@@ -34,7 +34,7 @@ Result<std::shared_ptr<const DopplerModel>> load_network(const std::string& path
 
 }  // namespace
 
-std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
+std::optional<Duration> parse_time(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] =
@@ -42,13 +42,32 @@ std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
   if (error != std::errc{}) return std::nullopt;
   const std::string unit(rest, end);
   double factor = 0;
-  if (unit == "ms") factor = 1;
-  if (unit == "s") factor = 1e3;
-  if (unit == "m") factor = 60e3;
-  if (unit == "h") factor = 3600e3;
-  const double ms = number * factor;
-  if (!(ms >= 1 && ms <= 1e12)) return std::nullopt;  // NaN too
-  return std::chrono::milliseconds(static_cast<int64_t>(ms));
+  if (unit == "ns") factor = 1;
+  if (unit == "us") factor = 1e3;
+  if (unit == "ms") factor = 1e6;
+  if (unit == "s") factor = 1e9;
+  if (unit == "m") factor = 60e9;
+  if (unit == "h") factor = 3600e9;
+  const double ns = number * factor;
+  if (factor == 0 || !(ns >= 0 && ns <= static_cast<double>(kLongestTimeNs)))  // NaN too
+    return std::nullopt;
+  return Duration(static_cast<int64_t>(ns));
+}
+
+CLI::Validator is_time_or(const std::string& word) {
+  return CLI::Validator(
+      [word](const std::string& text) {
+        return text == word || parse_time(text)
+                   ? std::string()
+                   : "must be a time such as 500ns, 50us, 2ms or 1s, or " + word;
+      },
+      "TIME");
+}
+
+std::optional<std::chrono::milliseconds> parse_budget(const std::string& text) {
+  const std::optional<Duration> time = parse_time(text);
+  if (!time || *time < std::chrono::milliseconds(1)) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(*time);
 }
 
 CLI::Validator is_budget() {

@@ -15,7 +15,13 @@
 
 namespace tutti {
 
-// "20s", "500ms", "2m", "1h", with a fraction if you like; none if it is not that.
+// "50us", "500ns", "20s", "500ms", "2m", "1h", with a fraction if you like; none if it is not that,
+// or longer than a file may state.
+std::optional<Duration> parse_time(const std::string& text);
+// Such a time, or that word.
+CLI::Validator is_time_or(const std::string& word);
+
+// The same from a millisecond on.
 std::optional<std::chrono::milliseconds> parse_budget(const std::string& text);
 CLI::Validator is_budget();
 

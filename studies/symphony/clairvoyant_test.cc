@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/billed_load.h"
 #include "tutti/runtime/sim/jobs/testing.h"
 
 namespace tutti {
@@ -28,9 +29,10 @@ TEST(Clairvoyant, IsNeverWorseThanWhatItStartsFromAndUsuallyBetter) {
   const auto jobs = add_jobs(cluster, make_jobs(JobSet::test, 5, 1));
   ASSERT_TRUE(jobs) << jobs.error().message;
   JobSimulator sim(cluster, {.unknown_load = {.share = 0.5}, .record = true});
+  const double jobs_per_s = billed_load_rate(0.9, billed_jobs_per_s(cluster, *jobs));
   int better = 0;
   for (uint64_t luck = 1; luck <= 5; ++luck) {
-    const auto arrivals = draw_arrivals(cluster, *jobs, {.load = 0.9, .jobs = 8}, luck);
+    const auto arrivals = draw_arrivals(*jobs, {.jobs_per_s = jobs_per_s, .jobs = 8}, luck);
     const JobsRecord starts[] = {run_by(sim, arrivals, "fifo", luck),
                                  run_by(sim, arrivals, "heft", luck)};
     const double start = std::min(mean_slowdown(starts[0]), mean_slowdown(starts[1]));

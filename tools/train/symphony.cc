@@ -273,7 +273,7 @@ void add_symphony(CLI::App& app, int& exit_code) {
                   "counters-topology, belief, truth")
       ->check(CLI::IsMember({"none", "counters", "counters-topology", "belief", "truth"}))
       ->capture_default_str();
-  command.add_option("--loads", arguments->world.loads, "Loads that jobs arrive at")
+  command.add_option("--loads", arguments->world.loads, "Billed loads that jobs arrive at")
       ->delimiter(',')
       ->check(finite_range(0.01, 10));
   command

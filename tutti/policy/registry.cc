@@ -5,7 +5,7 @@
 #include "tutti/base/check.h"
 #include "tutti/base/suggest.h"
 #include "tutti/plan/draft.h"
-#include "tutti/plan/select_place.h"
+#include "tutti/plan/world/select_place.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/heuristics.h"
@@ -68,7 +68,7 @@ Planner doppler_planner(std::shared_ptr<const DopplerModel> model) {
 }
 
 // Tuned values: the least mean slow-down of 20 runs of 20 validation jobs at load 0.6 with hidden
-// load 0.8 on the cluster of tutti/plan/default_cluster.h, among thirty settings each. Found on 17
+// load 0.8 on the cluster of tutti/plan/world/default_cluster.h, among thirty settings each. Found on 17
 // November 2026 by
 //
 //   build/release/bench/symphony_quality tune        (docs/results/symphony/knobs.txt)

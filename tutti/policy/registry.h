@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
 
 namespace tutti {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "tutti/plan/world_state.h"
+#include "tutti/plan/world/world_state.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {

@@ -58,7 +58,7 @@ struct Bench {
     auto added = add_jobs(*study.cluster, make_jobs(JobSet::test, kTestJobs, 1));
     TUTTI_CHECK(added.has_value());
     jobs = std::move(*added);
-    study.world.most_jobs_per_s = most_jobs_per_s(*study.cluster, jobs);
+    study.world.billed_jobs_per_s = billed_jobs_per_s(*study.cluster, jobs);
   }
 
   JobScenario scenario(double load, bool unknown, uint64_t episode) const {

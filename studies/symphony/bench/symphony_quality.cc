@@ -28,10 +28,11 @@
 #include "tutti/base/random.h"
 #include "tutti/base/statistics.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 #include "tutti/policy/online/paragon.h"
 #include "tutti/policy/symphony/decider.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/billed_load.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/search/deciders.h"
 
@@ -39,9 +40,9 @@ namespace tutti {
 namespace {
 
 struct Study {
-  int jobs = 20;  // of one run
-  int runs = 25;  // of one seed
-  double load = 0.6;
+  int jobs = 20;           // of one run
+  int runs = 25;           // of one seed
+  double load = 0.6;       // billed
   double unknown = 0.8;    // share that a hidden tenant takes; 0: none
   int trials = 30;         // settings tried for each decider: as many as for ours
   int evaluations = 1200;  // schedules tried for each run to find the best
@@ -73,13 +74,13 @@ struct Study {
 struct World {
   Cluster cluster = default_cluster();
   JobList jobs;
-  double most_per_s;
+  double billed_per_s;
   JobSimulator sim;
   JobSimulator counted;  // the same, with counters, which take longer
 
   World(const Study& study, JobSet set, uint64_t seed)
       : jobs(add_jobs(cluster, make_jobs(set, 40, seed)).value()),
-        most_per_s(most_jobs_per_s(cluster, jobs)),
+        billed_per_s(billed_jobs_per_s(cluster, jobs)),
         sim(cluster, options(study)),
         counted(cluster, with_counters(study)) {}
 
@@ -95,9 +96,8 @@ struct World {
   }
 
   std::vector<Arrival> arrivals(const Study& study, uint64_t luck) const {
-    return draw_arrivals(cluster, jobs,
-                         {.load = study.load, .jobs = study.jobs, .most_jobs_per_s = most_per_s},
-                         luck);
+    return draw_arrivals(
+        jobs, {.jobs_per_s = billed_load_rate(study.load, billed_per_s), .jobs = study.jobs}, luck);
   }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "tutti/runtime/sim/jobs/in_system.h"
+
 namespace tutti {
 
 JobsRun figures_of(const JobsRecord& run, int turn) {
@@ -16,6 +18,9 @@ JobsRun figures_of(const JobsRecord& run, int turn) {
     made.mean_slowdown += job.slowdown() / count;
     made.mean_completion_ns += static_cast<double>(job.completion().count()) / count;
   }
+  const JobsInSystem in_system = jobs_in_system(run.jobs);
+  made.mean_jobs_in_system = in_system.mean;
+  made.most_jobs_in_system = static_cast<double>(in_system.most);
   return made;
 }
 

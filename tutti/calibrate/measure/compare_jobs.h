@@ -34,6 +34,8 @@ struct JobsRun {
   double mean_completion_ns = 0;
   double makespan_ns = 0;
   int64_t decisions = 0;
+  double mean_jobs_in_system = 0;  // over time
+  double most_jobs_in_system = 0;
   std::vector<int64_t> completions_ns{};  // by job
   std::vector<double> slowdowns{};
 };

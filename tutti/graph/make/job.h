@@ -1,7 +1,7 @@
 // Small graphs with the shape of the jobs that Symphony (Banerjee et al. 2020) was measured on:
 // three steps of variant calling, a seizure detector on EEG, and a tagger of attacks in logs. The
 // paper's programs and traces are not public; these have their structure only, in twelve kinds of
-// ops that tutti/plan/default_cluster.h has costs for. They compute nothing.
+// ops that tutti/plan/world/default_cluster.h has costs for. They compute nothing.
 //
 // An op's flops are its size: one million is the size that costs are stated for. Graph inputs are
 // in the first host's memory.

@@ -11,7 +11,7 @@
 #include <functional>
 #include <memory>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "tutti/plan/draft.h"
-#include "tutti/plan/world_ledger.h"
+#include "tutti/plan/world/world_ledger.h"
 #include "tutti/policy/schedule/memory.h"
 
 namespace tutti {

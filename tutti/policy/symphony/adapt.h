@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/policy/symphony/model.h"
 
 namespace tutti {

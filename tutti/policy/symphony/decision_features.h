@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/policy/symphony/job_rows.h"
 #include "tutti/policy/symphony/topology.h"
 

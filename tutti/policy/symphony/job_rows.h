@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 
 namespace tutti {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/default_cluster.h"
-#include "tutti/plan/world_ledger.h"
+#include "tutti/plan/world/default_cluster.h"
+#include "tutti/plan/world/world_ledger.h"
 #include "tutti/policy/symphony/decider.h"
 #include "tutti/policy/symphony/model.h"
 

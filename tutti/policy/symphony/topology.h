@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 
 namespace tutti {
 

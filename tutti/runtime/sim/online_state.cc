@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tutti/plan/online_choices.h"
+#include "tutti/plan/world/online_choices.h"
 
 namespace tutti {
 

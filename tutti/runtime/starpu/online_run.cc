@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "tutti/base/check.h"
-#include "tutti/plan/online_choices.h"
+#include "tutti/plan/world/online_choices.h"
 
 namespace tutti {
 

@@ -1,5 +1,5 @@
 // A Runner on a simulated cluster: the ops of all jobs that run share one machine, and a decider
-// (tutti/plan/decider.h) decides about them all. Its Meter believes what the simulated counters
+// (tutti/plan/world/decider.h) decides about them all. Its Meter believes what the simulated counters
 // say.
 //
 // Simulated time stands still while no job runs, and starts from 0 then. A job's makespan is the
@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/serve/run/meter.h"
 #include "tutti/serve/run/runner.h"
 

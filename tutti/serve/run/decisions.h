@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tutti/base/mutex.h"
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
 
 namespace tutti {

@@ -29,7 +29,7 @@ struct SmallWorld {
     world.unknown_load = {.share = 0.5, .mean_on = Duration(3000), .mean_off = Duration(3000)};
     world.loads = {0.6, 1.2};
     world.jobs_per_episode = 12;
-    world.most_jobs_per_s = most_jobs_per_s(cluster, world.jobs);
+    world.billed_jobs_per_s = billed_jobs_per_s(cluster, world.jobs);
   }
 };
 

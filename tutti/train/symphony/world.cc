@@ -4,7 +4,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/graph/make/job.h"
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 
 namespace tutti {
 namespace {
@@ -92,7 +92,7 @@ Result<OwnedSymphonyWorld> make_symphony_world(Cluster cluster, std::vector<Grap
   world.unknown_load = default_job_sim_options(spec.unknown_load).unknown_load;
   world.loads = spec.loads;
   world.jobs_per_episode = spec.jobs_per_episode;
-  world.most_jobs_per_s = most_jobs_per_s(*made.cluster, world.jobs);
+  world.billed_jobs_per_s = billed_jobs_per_s(*made.cluster, world.jobs);
   return made;
 }
 
@@ -100,11 +100,11 @@ JobScenario draw_scenario(const SymphonyWorld& world, const JobList& jobs, doubl
                           bool unknown_load, uint64_t seed) {
   JobScenario scenario{.load = load, .unknown_load = unknown_load, .options = world.options};
   if (unknown_load) scenario.options.unknown_load = world.unknown_load;
-  ArrivalSpec spec{.load = load, .jobs = world.jobs_per_episode};
-  spec.most_jobs_per_s = world.most_jobs_per_s;
+  ArrivalSpec spec{.jobs_per_s = billed_load_rate(load, world.billed_jobs_per_s),
+                   .jobs = world.jobs_per_episode};
   // Some come in bursts.
   if (Rng(seed).split(1).uniform() < 0.3) spec.process = ArrivalSpec::Process::bursts;
-  scenario.arrivals = draw_arrivals(*world.cluster, jobs, spec, seed);
+  scenario.arrivals = draw_arrivals(jobs, spec, seed);
   scenario.seed = seed;
   return scenario;
 }

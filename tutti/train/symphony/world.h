@@ -10,6 +10,7 @@
 
 #include "tutti/policy/symphony/model.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
+#include "tutti/runtime/sim/jobs/billed_load.h"
 #include "tutti/runtime/sim/jobs/job_simulator.h"
 #include "tutti/train/symphony/learner.h"
 
@@ -23,7 +24,7 @@ struct SymphonyWorld {
   UnknownLoad unknown_load{};   // where there is any
   std::vector<double> loads{};  // each as often as the others
   int jobs_per_episode = 20;
-  double most_jobs_per_s = 0;  // of `jobs`; see draw_arrivals
+  double billed_jobs_per_s = 0;  // of `jobs`; loads are billed loads
 };
 
 struct JobScenario {
@@ -49,7 +50,7 @@ struct OwnedSymphonyWorld {
   SymphonyWorld world;
 };
 
-// The cluster of tutti/plan/default_cluster.h with jobs of tutti/graph/make/job.h. Its true
+// The cluster of tutti/plan/world/default_cluster.h with jobs of tutti/graph/make/job.h. Its true
 // capacities are below those it states, and only the simulator knows them.
 OwnedSymphonyWorld default_symphony_world(const SymphonyWorldSpec& spec);
 

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/runtime/local/hardware.h"
 #include "tutti/runtime/local/jobs/job_run.h"
 #include "tutti/runtime/local/jobs/options.h"

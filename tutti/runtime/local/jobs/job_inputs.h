@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tutti/kernels/block.h"
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 #include "tutti/runtime/local/jobs/memories.h"
 
 namespace tutti {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/plan/world_state.h"
+#include "tutti/plan/world/world_state.h"
 #include "tutti/runtime/local/jobs/job_values.h"
 #include "tutti/runtime/local/jobs/op_entry.h"
 #include "tutti/runtime/local/op_codes.h"

@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "tutti/plan/world_ledger.h"
+#include "tutti/plan/world/world_ledger.h"
 #include "tutti/runtime/local/jobs/device_queue.h"
 #include "tutti/runtime/local/jobs/job_run.h"
 #include "tutti/runtime/local/jobs/mailbox.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tutti/base/check.h"
-#include "tutti/plan/job_view.h"
+#include "tutti/plan/world/job_view.h"
 
 namespace tutti {
 namespace {

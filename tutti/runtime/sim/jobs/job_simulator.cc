@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -105,7 +106,7 @@ void JobSimulator::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   seed_ = seed;
   arrivals_ = std::move(arrivals);
   next_arrival_ = finished_jobs_ = 0;
-  decisions_ = turn_ = 0;
+  decisions_ = dropped_ = turn_ = 0;
   reward_ = 0;
   changed_ = false;
   events_ = {};
@@ -201,27 +202,29 @@ void JobSimulator::admit(const Arrival& arrival) {
   changed_ = true;
 }
 
-Result<double> JobSimulator::step(const Action& action) {
+Result<double> JobSimulator::step(const Action& action, Duration delay) {
   if (Result<void> allowed = check_action(state(), action); !allowed) return allowed.error();
   ++decisions_;
   reward_ = 0;
-  switch (action.kind) {
-    case Action::Kind::execute:
-      launch(action);
-      break;
-    case Action::Kind::reconfigure: {
-      const Duration until = now() + cluster_.machine().device(action.device).reconfiguration_time;
-      schedule(until, Event::Kind::configured, ledger_.configure(action));
-      if (options_.record) {
-        reconfigurations_.push_back({action.device, action.context, action.op_kind, now(), until});
-      }
-      break;
-    }
-    case Action::Kind::no_op:
-      move_on();
-      return reward_;
+  const bool nothing = action.kind == Action::Kind::no_op;
+  if (delay.count() == 0) {
+    if (!nothing) apply(action);
+    if (nothing || !can_act(state())) move_on();
+    return reward_;
   }
-  if (!can_act(state())) move_on();
+  ledger_.begin_epoch();
+  changed_ = false;
+  go_on_until(now() + delay);
+  const bool legal = check_action(state(), action).has_value();
+  if (legal && !nothing) apply(action);
+  dropped_ += legal ? 0 : 1;
+  if (can_act(state()) && (!nothing || !legal || changed_)) {
+    meters_.close(ledger_.readings());
+  } else {
+    ledger_.forget_launched();  // the clock moves on; what ended since the decision stays
+    changed_ = false;
+    wait_for_decision();
+  }
   return reward_;
 }
 
@@ -230,6 +233,14 @@ JobsRules JobSimulator::rules() const {
           .capacities = {flows_.capacities().begin(), flows_.capacities().end()},
           .noise = options_.noise,
           .hidden_load = options_.unknown_load.share > 0};
+}
+
+void JobSimulator::apply(const Action& action) {
+  if (action.kind == Action::Kind::execute) return launch(action);
+  const Duration until = now() + cluster_.machine().device(action.device).reconfiguration_time;
+  schedule(until, Event::Kind::configured, ledger_.configure(action));
+  if (options_.record)
+    reconfigurations_.push_back({action.device, action.context, action.op_kind, now(), until});
 }
 
 void JobSimulator::launch(const Action& action) {
@@ -441,35 +452,51 @@ void JobSimulator::handle_event(const Event& event) {
   }
 }
 
+Duration JobSimulator::next_time() {
+  Duration next = flows_.next_finish();
+  if (!events_.empty()) next = std::min(next, events_.top().time);
+  if (next_arrival_ < arrivals_.size())
+    next = std::min(next, std::max(now(), arrivals_[next_arrival_].time));
+  return next;
+}
+
+void JobSimulator::happen_at(Duration time) {
+  TUTTI_CHECK(time < kNever);
+  pass_until(time);
+  ended_.clear();
+  flows_.take_finished(ended_);
+  for (const int32_t owner : ended_) {
+    if (owner < cluster_.slot_count()) {
+      end_op(owner);
+    } else {
+      end_hop(owner - cluster_.slot_count());
+    }
+  }
+  while (!events_.empty() && events_.top().time <= now()) {
+    const Event event = events_.top();
+    events_.pop();
+    handle_event(event);
+  }
+  while (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].time <= now())
+    admit(arrivals_[next_arrival_++]);
+}
+
+void JobSimulator::go_on_until(Duration time) {
+  for (Duration next = next_time(); next <= time; next = next_time()) happen_at(next);
+  pass_until(time);
+}
+
 void JobSimulator::move_on() {
   ledger_.begin_epoch();
   changed_ = false;
+  wait_for_decision();
+}
+
+void JobSimulator::wait_for_decision() {
   while (!done()) {
-    Duration next = flows_.next_finish();
-    if (!events_.empty()) next = std::min(next, events_.top().time);
-    if (next_arrival_ < arrivals_.size())
-      next = std::min(next, std::max(now(), arrivals_[next_arrival_].time));
-    TUTTI_CHECK(next < kNever);
-    pass_until(next);
-    // All that happens at this time, before anybody is asked.
-    ended_.clear();
-    flows_.take_finished(ended_);
-    for (const int32_t owner : ended_) {
-      if (owner < cluster_.slot_count()) {
-        end_op(owner);
-      } else {
-        end_hop(owner - cluster_.slot_count());
-      }
-    }
-    while (!events_.empty() && events_.top().time <= now()) {
-      const Event event = events_.top();
-      events_.pop();
-      handle_event(event);
-    }
-    while (next_arrival_ < arrivals_.size() && arrivals_[next_arrival_].time <= now())
-      admit(arrivals_[next_arrival_++]);
-    if (changed_ && flows_.next_finish() > now() &&
-        (events_.empty() || events_.top().time > now())) {
+    happen_at(next_time());
+    // Only when all that happens at this time has happened.
+    if (changed_ && next_time() > now()) {
       changed_ = false;
       if (can_act(state())) break;
     }
@@ -488,7 +515,11 @@ Result<JobsRecord> run_jobs(JobSimulator& sim, std::vector<Arrival> arrivals, De
                                 sim.decisions(), sim.state().in_system.size()));
     }
     if (stop.now()) return failed("stopped before all jobs had ended");
-    Result<double> reward = sim.step(decider.decide(sim.state()));
+    Duration delay = sim.options().decision_delay;
+    const auto begin = std::chrono::steady_clock::now();
+    const Action action = decider.decide(sim.state());
+    if (sim.options().measured_delay) delay += std::chrono::steady_clock::now() - begin;
+    const Result<double> reward = sim.step(action, delay);
     if (!reward) return reward.error();
     run.reward += *reward;
   }

@@ -13,8 +13,16 @@
 // Departs from tutti/runtime/sim: channels that are "exclusive" there divide their bandwidth here,
 // memory never runs short, and an op's operands begin to travel when it is launched.
 //
-// Same arrivals, options and seed: same run, whatever else runs. Noise, arrivals and unknown load
-// do not depend on what is decided, so that two deciders can be compared on the same draws.
+// Decisions may take time (JobSimOptions::decision_delay). There is one scheduler: it makes one
+// decision after another, each on the state as it is when the decision begins, and devices go on
+// until it takes effect. An action that is no longer allowed by then is dropped; here that can only
+// be "nothing now", as only the scheduler takes slots and ops. A decision begins when the last one
+// has taken effect and something can be done; after "nothing now" only when something has changed
+// since that was decided.
+//
+// Same arrivals, options and seed: same run, whatever else runs (not with measured_delay). Noise,
+// arrivals and unknown load do not depend on what is decided, so that two deciders can be compared
+// on the same draws.
 
 #ifndef TUTTI_RUNTIME_SIM_JOBS_JOB_SIMULATOR_H_
 #define TUTTI_RUNTIME_SIM_JOBS_JOB_SIMULATOR_H_
@@ -24,8 +32,8 @@
 #include <vector>
 
 #include "tutti/base/stop.h"
-#include "tutti/plan/decider.h"
-#include "tutti/plan/world_ledger.h"
+#include "tutti/plan/world/decider.h"
+#include "tutti/plan/world/world_ledger.h"
 #include "tutti/runtime/sim/jobs/meters.h"
 #include "tutti/runtime/sim/jobs/options.h"
 #include "tutti/runtime/sim/jobs/shares.h"
@@ -60,7 +68,9 @@ class JobSimulator {
   // The reward is that of the time that passed: minus the sum over ops in flight or ready of dt /
   // the op's time alone on its best device; over an episode, minus the sum of slow-downs. Fails
   // with a sentence, and changes nothing, where check_action does.
-  Result<double> step(const Action& action);
+  Result<double> step(const Action& action) { return step(action, options_.decision_delay); }
+  // The same with another delay than that of the options.
+  Result<double> step(const Action& action, Duration delay);
 
   // By JobId; those that have not ended have a finish of 0.
   const std::vector<JobRecord>& jobs() const { return records_; }
@@ -69,6 +79,9 @@ class JobSimulator {
   const std::vector<Reconfiguration>& reconfigurations() const { return reconfigurations_; }
   // What the judge has to know of runs of this simulator.
   JobsRules rules() const;
+  // Those of them that were dropped: no longer allowed when they should have taken effect.
+  int64_t dropped() const { return dropped_; }
+  const JobSimOptions& options() const { return options_; }
 
   // The truth between the last decision and this one; not for deciders, but for tests and for a
   // policy that is told everything to see what knowing is worth.
@@ -103,8 +116,16 @@ class JobSimulator {
   void switch_tenant(int32_t tenant);
   void begin_tenancy(Tenant& tenant);
   void schedule(Duration time, Event::Kind kind, int32_t index);
-  // To the next time at which something can be decided, or to the end.
+  void apply(const Action& action);
+  // To the next time at which something can be decided, or to the end. A new epoch.
   void move_on();
+  void wait_for_decision();
+  // Everything up to that time and at it happens. Not all jobs end: what can be decided is left.
+  void go_on_until(Duration time);
+  // When something happens next; kNever: nothing will.
+  Duration next_time();
+  // Time passes until then, and all that happens at it does.
+  void happen_at(Duration time);
   void pass_until(Duration time);
   void handle_event(const Event& event);
   std::span<const Draw> hop_draws(MemoryId from, const Hop& hop);
@@ -121,6 +142,7 @@ class JobSimulator {
   size_t next_arrival_ = 0;
   size_t finished_jobs_ = 0;
   int64_t decisions_ = 0;
+  int64_t dropped_ = 0;
   int64_t turn_ = 0;
   double reward_ = 0;
   bool changed_ = false;  // something ended or came: there may be something to decide

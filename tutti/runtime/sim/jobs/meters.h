@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tutti/base/random.h"
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 #include "tutti/runtime/sim/jobs/options.h"
 #include "tutti/runtime/sim/jobs/shares.h"
 #include "tutti/telemetry/sampler.h"

@@ -36,7 +36,11 @@ struct UnknownLoad {
 
 struct JobSimOptions {
   int32_t queue_depth = 0;  // how many ops may wait behind the busy slots of a device
-  bool noise = true;        // draw durations from the costs' noise; false: means
+  // From the state that a decision is made on to its effect; devices go on meanwhile. 0: none.
+  Duration decision_delay{0};
+  // run_jobs adds the time that the decider takes on this host. Such a run cannot be reproduced.
+  bool measured_delay = false;
+  bool noise = true;  // draw durations from the costs' noise; false: means
   HiddenTruth truth{};
   UnknownLoad unknown_load{};
   // What is published: each counter read `readings` times between decisions, each reading with a
@@ -52,7 +56,7 @@ struct JobSimOptions {
 // counted), outstanding requests of each host's memory. Nothing about root complexes and caches.
 std::vector<Counter> usual_counters(const Machine& machine);
 
-// What is hidden on the cluster of tutti/plan/default_cluster.h: it carries less than it states,
+// What is hidden on the cluster of tutti/plan/world/default_cluster.h: it carries less than it states,
 // and tenants that take `unknown_load` of a resource (0: none) come soon and stay about as long as
 // twenty jobs do. No counters.
 JobSimOptions default_job_sim_options(double unknown_load);

@@ -8,7 +8,7 @@
 
 #include "tutti/base/check.h"
 #include "tutti/graph/builder.h"
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti::testing {
 

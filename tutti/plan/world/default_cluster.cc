@@ -1,4 +1,4 @@
-#include "tutti/plan/default_cluster.h"
+#include "tutti/plan/world/default_cluster.h"
 
 #include <fmt/format.h>
 

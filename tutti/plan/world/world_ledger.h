@@ -8,12 +8,12 @@
 //
 // For one thread.
 
-#ifndef TUTTI_PLAN_WORLD_LEDGER_H_
-#define TUTTI_PLAN_WORLD_LEDGER_H_
+#ifndef TUTTI_PLAN_WORLD_WORLD_LEDGER_H_
+#define TUTTI_PLAN_WORLD_WORLD_LEDGER_H_
 
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 
@@ -32,6 +32,8 @@ class WorldLedger {
   void set_time(Duration now) { state_.now = now; }
   // A new epoch begins: forgets what was launched and what ended in the last one.
   void begin_epoch();
+  // The clock moves on within the epoch: forgets only what was launched.
+  void forget_launched() { state_.launched.clear(); }
   std::vector<CounterReading>& readings() { return state_.readings; }
   std::vector<int64_t>& memory_left() { return state_.memory_left; }
   // Has no effect on devices with contexts.
@@ -80,4 +82,4 @@ class WorldLedger {
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_WORLD_LEDGER_H_
+#endif  // TUTTI_PLAN_WORLD_WORLD_LEDGER_H_

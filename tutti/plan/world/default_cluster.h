@@ -9,10 +9,10 @@
 //   latency     lookup                            a third of a core, on no accelerator any faster
 //   mixed       infer
 
-#ifndef TUTTI_PLAN_DEFAULT_CLUSTER_H_
-#define TUTTI_PLAN_DEFAULT_CLUSTER_H_
+#ifndef TUTTI_PLAN_WORLD_DEFAULT_CLUSTER_H_
+#define TUTTI_PLAN_WORLD_DEFAULT_CLUSTER_H_
 
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 
 namespace tutti {
 
@@ -28,4 +28,4 @@ Cluster default_cluster(double noise = 0.1);
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_DEFAULT_CLUSTER_H_
+#endif  // TUTTI_PLAN_WORLD_DEFAULT_CLUSTER_H_

@@ -1,10 +1,10 @@
-#include "tutti/plan/select_place.h"
+#include "tutti/plan/world/select_place.h"
 
 #include <gtest/gtest.h>
 
-#include "tutti/plan/job_view.h"
+#include "tutti/plan/world/job_view.h"
 #include "tutti/plan/testing.h"
-#include "tutti/plan/world_ledger.h"
+#include "tutti/plan/world/world_ledger.h"
 
 namespace tutti {
 namespace {

@@ -1,4 +1,4 @@
-#include "tutti/plan/world_ledger.h"
+#include "tutti/plan/world/world_ledger.h"
 
 #include <algorithm>
 #include <utility>

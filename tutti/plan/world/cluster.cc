@@ -1,4 +1,4 @@
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 
 #include <fmt/format.h>
 

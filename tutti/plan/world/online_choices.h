@@ -1,8 +1,8 @@
 // The devices that an online policy may choose from for an op while a graph runs: the same in all
 // runtimes.
 
-#ifndef TUTTI_PLAN_ONLINE_CHOICES_H_
-#define TUTTI_PLAN_ONLINE_CHOICES_H_
+#ifndef TUTTI_PLAN_WORLD_ONLINE_CHOICES_H_
+#define TUTTI_PLAN_WORLD_ONLINE_CHOICES_H_
 
 #include <span>
 #include <vector>
@@ -36,4 +36,4 @@ inline std::span<const DeviceId> online_choices(const State& state, OpId op, int
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_ONLINE_CHOICES_H_
+#endif  // TUTTI_PLAN_WORLD_ONLINE_CHOICES_H_

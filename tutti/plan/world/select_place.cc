@@ -1,8 +1,8 @@
-#include "tutti/plan/select_place.h"
+#include "tutti/plan/world/select_place.h"
 
 #include <optional>
 
-#include "tutti/plan/job_view.h"
+#include "tutti/plan/world/job_view.h"
 
 namespace tutti {
 namespace {

@@ -1,8 +1,8 @@
-#include "tutti/plan/job_view.h"
+#include "tutti/plan/world/job_view.h"
 
 #include <algorithm>
 
-#include "tutti/plan/online_choices.h"
+#include "tutti/plan/world/online_choices.h"
 
 namespace tutti {
 

@@ -4,14 +4,14 @@
 // Select and Place know nothing of FPGAs. A context is configured here for a ready op that only
 // reconfigurable devices can run, unless some context is configured for its kind, or will be.
 
-#ifndef TUTTI_PLAN_SELECT_PLACE_H_
-#define TUTTI_PLAN_SELECT_PLACE_H_
+#ifndef TUTTI_PLAN_WORLD_SELECT_PLACE_H_
+#define TUTTI_PLAN_WORLD_SELECT_PLACE_H_
 
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
 
 namespace tutti {
@@ -36,4 +36,4 @@ class SelectPlace final : public Decider {
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_SELECT_PLACE_H_
+#endif  // TUTTI_PLAN_WORLD_SELECT_PLACE_H_

@@ -1,4 +1,4 @@
-#include "tutti/plan/decider.h"
+#include "tutti/plan/world/decider.h"
 
 #include <fmt/format.h>
 

@@ -5,15 +5,15 @@
 //
 // Deciders do not know which runtime acts: the simulator, or the engine of this host. Both obey
 // the rules of check_action and keep the state by a WorldLedger. A pair of Select and Place is made
-// a Decider by tutti/plan/select_place.h.
+// a Decider by tutti/plan/world/select_place.h.
 
-#ifndef TUTTI_PLAN_DECIDER_H_
-#define TUTTI_PLAN_DECIDER_H_
+#ifndef TUTTI_PLAN_WORLD_DECIDER_H_
+#define TUTTI_PLAN_WORLD_DECIDER_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "tutti/plan/world_state.h"
+#include "tutti/plan/world/world_state.h"
 
 namespace tutti {
 
@@ -62,4 +62,4 @@ class Decider {
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_DECIDER_H_
+#endif  // TUTTI_PLAN_WORLD_DECIDER_H_

@@ -1,17 +1,17 @@
-// A WorldState is what a Decider (tutti/plan/decider.h) sees: the jobs in the system and their
+// A WorldState is what a Decider (tutti/plan/world/decider.h) sees: the jobs in the system and their
 // ready ops, what each slot does, which ops wait in the queue of each device, where values are, how
 // much memory is left, and what was measured since the last decision. It is plain data, kept by
 // the WorldLedger of the runtime that acts.
 
-#ifndef TUTTI_PLAN_WORLD_STATE_H_
-#define TUTTI_PLAN_WORLD_STATE_H_
+#ifndef TUTTI_PLAN_WORLD_WORLD_STATE_H_
+#define TUTTI_PLAN_WORLD_WORLD_STATE_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "tutti/machine/counter.h"
-#include "tutti/plan/cluster.h"
+#include "tutti/plan/world/cluster.h"
 
 namespace tutti {
 
@@ -122,4 +122,4 @@ struct WorldState {
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_WORLD_STATE_H_
+#endif  // TUTTI_PLAN_WORLD_WORLD_STATE_H_

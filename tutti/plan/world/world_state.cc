@@ -1,4 +1,4 @@
-#include "tutti/plan/world_state.h"
+#include "tutti/plan/world/world_state.h"
 
 #include <algorithm>
 

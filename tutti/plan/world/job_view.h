@@ -4,13 +4,13 @@
 //
 // It is good until the WorldState changes. For one thread.
 
-#ifndef TUTTI_PLAN_JOB_VIEW_H_
-#define TUTTI_PLAN_JOB_VIEW_H_
+#ifndef TUTTI_PLAN_WORLD_JOB_VIEW_H_
+#define TUTTI_PLAN_WORLD_JOB_VIEW_H_
 
 #include <vector>
 
 #include "tutti/plan/state.h"
-#include "tutti/plan/world_state.h"
+#include "tutti/plan/world/world_state.h"
 
 namespace tutti {
 
@@ -32,7 +32,7 @@ class JobView final : public State {
     return state_.memory_left[problem().machine.memory_of(device).index];
   }
 
-  // The devices on which the op may run now or later (tutti/plan/online_choices.h).
+  // The devices on which the op may run now or later (tutti/plan/world/online_choices.h).
   std::span<const DeviceId> eventual_devices(OpId op) const;
 
  private:
@@ -49,4 +49,4 @@ class JobView final : public State {
 
 }  // namespace tutti
 
-#endif  // TUTTI_PLAN_JOB_VIEW_H_
+#endif  // TUTTI_PLAN_WORLD_JOB_VIEW_H_
