@@ -1,9 +1,9 @@
 // What deciding costs devices while jobs arrive on this host: real ops that compute for a given
-// time, all of them ready at once, on devices of one core each. Any time in which a device has no
-// op is then due to deciding or handing over.
+// time, more of them ready than there are devices, of one core each. Any time in which a device has
+// no op is then due to deciding or handing over.
 //
-//   jobs_bench [--devices N] [--op-us T] [--ops N] [--jobs N] [--depth N] [--repeats N] [--policies
-//   a,b]
+//   jobs_bench [--devices N] [--op-us T] [--ops N] [--jobs N] [--width N] [--depth N] [--repeats N]
+//   [--policies a,b]
 //
 // Prints one line of JSON for each run and, for each policy, the medians: the gap between the end
 // of an op and the start of the next on its device (p50, p99), the share of device time without an
@@ -28,6 +28,7 @@ struct Setup {
   int64_t op_us = 50;
   int ops = 200;
   int jobs = 20;
+  int width = 0;  // chains of a job; 0: no op depends on another
   int depth = 2;
   int repeats = 5;
   std::vector<std::string> policies = {"fifo", "heft", "graphene"};
@@ -46,10 +47,22 @@ Result<Cluster> make_cluster(const Setup& setup) {
 }
 
 Result<Graph> make_graph(const Setup& setup) {
-  GraphBuilder builder("independent");
+  GraphBuilder builder("chains");
   const std::vector<GivenTime> time = {{"", std::chrono::microseconds(setup.op_us)}};
-  for (int i = 0; i < setup.ops; ++i)
-    builder.add_op({.name = fmt::format("op{}", i), .kind = "spin", .run_times = time});
+  const ValueSpec output{.bytes = 0};
+  std::vector<ValueId> ends;
+  for (int i = 0; i < setup.ops; ++i) {
+    const bool follows = setup.width > 0 && i >= setup.width;
+    std::vector<ValueId> operands;
+    if (follows) operands.push_back(ends[static_cast<size_t>(i - setup.width)]);
+    const std::string name = fmt::format("op{}", i);
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "spin",
+                                    .operands = operands,
+                                    .outputs = {&output, 1},
+                                    .run_times = time});
+    ends.push_back(builder.outputs(op).front());
+  }
   return std::move(builder).build();
 }
 
@@ -174,6 +187,7 @@ int main(int argc, char** argv) {
     if (flag == "--op-us") setup.op_us = std::stoll(value);
     if (flag == "--ops") setup.ops = std::stoi(value);
     if (flag == "--jobs") setup.jobs = std::stoi(value);
+    if (flag == "--width") setup.width = std::stoi(value);
     if (flag == "--depth") setup.depth = std::stoi(value);
     if (flag == "--repeats") setup.repeats = std::stoi(value);
     if (flag == "--policies") {

@@ -208,7 +208,7 @@ const std::map<std::string, std::vector<SubFolder>> kSubFolders = {
       {"local/jobs", {"local", "local/dispatch", "local/values"}},
       {"local/run", {".", "local", "local/cpu", "local/dispatch", "local/values", "local/jobs"}},
       {"command", {"local"}},
-      {"arriving", {"local", "local/cpu", "local/jobs"}},
+      {"arriving", {"sim/jobs", "local", "local/cpu", "local/jobs"}},
       {"starpu", {".", "local", "local/cpu"}}}},
     {"tutti/search",
      {{"evaluate", {}},

@@ -49,7 +49,7 @@ class MeasuringRuntime : public Runtime {
 
  private:
   MeasuringRuntime(std::unique_ptr<LocalRuntime> local, Stop stop)
-      : local_(std::move(local)), stop_(std::move(stop)), ops_(OpTable::standard()) {}
+      : local_(std::move(local)), stop_(stop), ops_(OpTable::standard()) {}
   void prepare(const Graph& graph);
 
   std::unique_ptr<LocalRuntime> local_;

@@ -1,6 +1,7 @@
 // A Cluster is a machine on which jobs arrive over time: the machine, its shared resources, the
 // kinds of ops that its jobs are made of, and what ops of each kind draw on each resource. A Job is
-// a graph with its costs on that machine. tutti/plan/world/decider.h decides about them while they run.
+// a graph with its costs on that machine. tutti/plan/world/decider.h decides about them while they
+// run.
 //
 // Jobs are added before (or, in a daemon, while) they are run; what is added never changes or
 // moves, so that any number of threads may read what is there.

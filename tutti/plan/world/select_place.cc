@@ -67,4 +67,13 @@ Action SelectPlace::decide(const WorldState& state) {
   return legal_.front();
 }
 
+Action OnePolicy::decide(const WorldState& state) {
+  const JobStatus& job = state.job(state.in_system.front());
+  const JobView view(state, job);
+  if (view.ready().empty()) return Action::nothing();
+  const std::optional<OpId> op = policy_.select->select(view);
+  if (!op) return Action::nothing();
+  return Action::execute(job.id, *op, policy_.place->place(view, *op));
+}
+
 }  // namespace tutti

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 
@@ -32,6 +32,19 @@ class SelectPlace final : public Decider {
   uint64_t seed_ = 0;
   std::map<JobId, Policy> policies_;  // of the jobs in the system that were asked for
   std::vector<Action> legal_;
+};
+
+// One pair asked about the one job there is, for runs of a single graph. It may wait by choice.
+class OnePolicy final : public Decider {
+ public:
+  // Keeps a reference.
+  explicit OnePolicy(Policy& policy) : policy_(policy) {}
+
+  void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override {}
+  Action decide(const WorldState& state) override;
+
+ private:
+  Policy& policy_;
 };
 
 }  // namespace tutti

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tutti/plan/world/job_view.h"
 #include "tutti/plan/testing.h"
+#include "tutti/plan/world/job_view.h"
 #include "tutti/plan/world/world_ledger.h"
 
 namespace tutti {

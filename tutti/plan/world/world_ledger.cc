@@ -80,6 +80,7 @@ JobStatus& WorldLedger::admit(std::shared_ptr<const Job> job) {
   state_.in_system.push_back(added.id);
   for (const OpId op : graph.ops()) {
     ++state_.pending[added.job->kind(op).index];
+    added.work_left += added.job->least_run_time(op);
     for (const EdgeId edge : graph.edges(op)) waiting[op.index] += graph.edge_from(edge).valid();
   }
   for (const OpId op : graph.ops()) {
@@ -241,6 +242,7 @@ const FinishedOp& WorldLedger::finish(JobStatus& mine, OpId id) {
     }
   }
   --mine.left;
+  mine.work_left -= mine.job->least_run_time(id);
   return state_.finished.emplace_back(FinishedOp{mine.id, id, mine.job->kind(id), op.device,
                                                  op.launched, op.started, op.finished,
                                                  mine.job->costs().run_time(id, op.device)});

@@ -1,12 +1,13 @@
-// A WorldState is what a Decider (tutti/plan/world/decider.h) sees: the jobs in the system and their
-// ready ops, what each slot does, which ops wait in the queue of each device, where values are, how
-// much memory is left, and what was measured since the last decision. It is plain data, kept by
-// the WorldLedger of the runtime that acts.
+// A WorldState is what a Decider (tutti/plan/world/decider.h) sees: the jobs in the system and
+// their ready ops, what each slot does, which ops wait in the queue of each device, where values
+// are, how much memory is left, and what was measured since the last decision. It is plain data,
+// kept by the WorldLedger of the runtime that acts.
 
 #ifndef TUTTI_PLAN_WORLD_WORLD_STATE_H_
 #define TUTTI_PLAN_WORLD_WORLD_STATE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct JobStatus {
   std::vector<OpStatus> ops;     // by op
   std::vector<OpId> ready;       // by id
   int32_t left = 0;              // ops that are not done
+  Duration work_left{0};         // their least run times
   std::vector<uint64_t> copies;  // by value: a bit for each memory that holds it
 
   bool holds(MemoryId memory, ValueId value) const {
@@ -62,11 +64,13 @@ struct QueuedOp {
   OpId op{};
 };
 
+inline constexpr int32_t kUnlimitedDepth = std::numeric_limits<int32_t>::max();
+
 struct DeviceStatus {
   int32_t idle_slots = 0;
-  int32_t depth = 0;            // how many ops may wait behind busy slots
-  std::vector<QueuedOp> queue;  // those that do, by turn
-  Duration backlog{0};          // mean run times of ops that were given to it and have not started
+  int32_t depth = 0;              // how many ops may wait behind busy slots
+  std::vector<QueuedOp> queue{};  // those that do, by turn
+  Duration backlog{0};  // mean run times of ops that were given to it and have not started
 };
 
 // An op that ended since the last decision.

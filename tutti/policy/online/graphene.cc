@@ -262,12 +262,7 @@ std::optional<PlacingDecider::Choice> Graphene::choose(const WorldState& state) 
   std::vector<double> left;
   double mean = 0;
   for (const JobId id : state.in_system) {
-    const JobStatus& job = state.job(id);
-    double work = 0;
-    for (const OpId op : job.job->graph().ops()) {
-      if (job.ops[op.index].phase != OpStatus::Phase::done)
-        work += static_cast<double>(job.job->least_run_time(op).count());
-    }
+    const auto work = static_cast<double>(state.job(id).work_left.count());
     left.push_back(work);
     mean += work / static_cast<double>(state.in_system.size());
   }
@@ -279,6 +274,8 @@ std::optional<PlacingDecider::Choice> Graphene::choose(const WorldState& state) 
     const std::vector<double>& rank = order(*state.cluster, job.job);
     const double behind = options_.remaining * left[j] / std::max(1.0, mean);
     for (const OpId op : job.ready) {
+      // No device is quicker than the quickest, so that the score cannot be more than this.
+      if (options_.packing == 0 && rank[op.index] - behind + 1 <= most) continue;
       for (const Opening& opening : bearable(state, job, op, options_.patience)) {
         // Between its devices, an op prefers the quick ones.
         const double speed = static_cast<double>(job.job->least_run_time(op).count()) /

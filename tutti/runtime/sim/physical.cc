@@ -5,7 +5,6 @@
 
 #include "tutti/base/check.h"
 #include "tutti/runtime/sim/draws.h"
-#include "tutti/runtime/sim/online_state.h"
 
 namespace tutti {
 PhysicalSimulator::PhysicalSimulator(const Problem& problem)
@@ -34,7 +33,6 @@ PhysicalSimulator::PhysicalSimulator(const Problem& problem)
   waiting_.resize(devices);
   free_slots_.resize(devices);
   last_on_slot_.resize(devices);
-  running_.resize(devices);
   waiting_for_room_.resize(memories_);
 }
 
@@ -51,12 +49,10 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   events_.clear();
   transfers_.clear();
   free_transfers_.clear();
-  undecided_.clear();
   put_aside_.clear();
   marked_devices_.clear();
   marked_.assign(devices, 0);
   next_in_order_.assign(devices, 0);
-  backlog_.assign(devices, Duration{0});
   device_of_.assign(ops, DeviceId{});
   memory_of_.assign(ops, MemoryId{});
   absent_ = producer_edges_;
@@ -70,7 +66,6 @@ void PhysicalSimulator::reset(const SimOptions& options) {
   room_waiters_ = 0;
   for (size_t device = 0; device < devices; ++device) {
     waiting_[device].clear();
-    running_[device].clear();
     const int slots = problem_.machine.device(DeviceId{static_cast<int32_t>(device)}).slots;
     free_slots_[device].resize(static_cast<size_t>(slots));
     for (int slot = 0; slot < slots; ++slot) free_slots_[device][static_cast<size_t>(slot)] = slot;
@@ -117,21 +112,25 @@ Result<Duration> PhysicalSimulator::run(const Plan& plan, const SimOptions& opti
   return loop(nullptr);
 }
 
-Result<Duration> PhysicalSimulator::run_online(Policy& policy, const SimOptions& options) {
+Result<Duration> PhysicalSimulator::run_online(Decider& decider, const SimOptions& options) {
   reset(options);
   plan_ = nullptr;
   if (options_.order == ReadyOrder::priority) trace_.order = ReadyOrder::fifo;
-  unmade_ = producer_edges_;
-  for (const OpId op : problem_.graph.ops()) {
-    if (unmade_[op.index] == 0) undecided_.push_back(op);
+  if (world_ == nullptr) {
+    Result<Cluster> cluster = Cluster::make(problem_.shared_machine(), CostSpec{});
+    if (!cluster) return cluster.error();
+    world_ = std::make_unique<World>(std::move(*cluster), problem_);
   }
-  return loop(&policy);
+  world_->ledger.reset();
+  world_->status = &world_->ledger.admit(world_->job);
+  decider.begin(world_->cluster, options.seed);
+  return loop(&decider);
 }
 
-Result<Duration> PhysicalSimulator::loop(Policy* policy) {
+Result<Duration> PhysicalSimulator::loop(Decider* decider) {
   constexpr uint32_t kInstantsBetweenLooks = 256;  // at the clock, which costs as much as a few
   for (uint32_t instant = 0;; ++instant) {
-    if (policy != nullptr && !undecided_.empty()) decide(*policy);
+    if (decider != nullptr && !world_->status->ready.empty()) decide(*decider);
     if (overfull_) return explain_standstill();
     if (room_waiters_ > 0) retry_for_room();
     if (!channels_.idle()) dispatch_links();
@@ -155,28 +154,28 @@ Result<Duration> PhysicalSimulator::loop(Policy* policy) {
   return trace_.makespan;
 }
 
-void PhysicalSimulator::decide(Policy& policy) {
-  const OnlineState state(*this);
-  while (!undecided_.empty()) {
-    const std::optional<OpId> op = policy.select->select(state);
-    if (!op) {
+void PhysicalSimulator::decide(Decider& decider) {
+  WorldLedger& ledger = world_->ledger;
+  ledger.begin_epoch();
+  ledger.set_time(now_);
+  while (can_act(ledger.state())) {
+    for (size_t i = 0; i < memories_; ++i)
+      ledger.memory_left()[i] = ledger_.left(MemoryId{static_cast<int32_t>(i)});
+    const Action action = decider.decide(ledger.state());
+    if (action.kind != Action::Kind::execute) {
       pauses_ = true;  // until something happens
       return;
     }
-    if (state.devices_for(*op).empty()) {
-      overfull_ = true;
-      return;
-    }
-    place(*op, policy.place->place(state, *op));
+    TUTTI_CHECK(check_action(ledger.state(), action).has_value());
+    ledger.execute(action);
+    place(action.op, action.device);
   }
 }
 
 void PhysicalSimulator::place(OpId op, DeviceId device) {
-  TUTTI_CHECK(unmade_[op.index] == 0 && !device_of_[op.index].valid());
+  TUTTI_CHECK(!device_of_[op.index].valid());
   device_of_[op.index] = device;
   memory_of_[op.index] = device_memory_[device.index];
-  undecided_.erase(std::find(undecided_.begin(), undecided_.end(), op));
-  backlog_[device.index] += problem_.costs.run_time(op, device);
   if (options_.record) trace_.placed.push_back({.op = op, .time = now_});
   if (ledger_.enforced()) {
     ledger_.place(op, memory_of(op));
@@ -301,8 +300,8 @@ void PhysicalSimulator::start_op(OpId op, int32_t device) {
   latest_end_ = std::max(latest_end_, options_.sample ? finish_[op.index] : now_ + tail_[op.index]);
   ledger_.start(op, device_memory_[device]);
   if (plan_ == nullptr) {
-    backlog_[device] -= mean;
-    running_[device].push_back(op);
+    world_->ledger.set_time(now_);
+    world_->ledger.start(*world_->status, op);
   }
   events_.push(finish_[op.index], EventKind::op_done, op.index);
 }
@@ -330,13 +329,15 @@ void PhysicalSimulator::finish_op(OpId op) {
                           .finish = now_});
   }
   ledger_.finish(op, memory);
-  if (plan_ == nullptr) std::erase(running_[device.index], op);
+  if (plan_ == nullptr) {
+    world_->ledger.set_time(now_);
+    world_->ledger.finish(*world_->status, op);
+    return;
+  }
   for (const ValueId value : problem_.graph.outputs(op)) {
     for (const EdgeId edge : problem_.graph.consumers(value)) {
       const OpId reader = problem_.graph.edge_to(edge);
-      if (plan_ == nullptr) {
-        if (--unmade_[reader.index] == 0) undecided_.push_back(reader);
-      } else if (memory_of(reader) == memory) {
+      if (memory_of(reader) == memory) {
         reader_gets_operand(reader, op);
       } else if (presence(value, memory_of(reader)) == Presence::absent) {
         request_transfer(value, memory, memory_of(reader));

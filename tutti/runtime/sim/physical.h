@@ -3,7 +3,7 @@
 // of transfer and compute, ready ops by priority, limited memory, sampled durations.
 //
 // At one instant everything that ends there ends first; then decisions, transfers and ops start. It
-// takes a plan, or asks an online policy whenever ops are ready for a decision.
+// takes a plan, or asks a decider whenever ops are ready for a decision.
 //
 // One object serves one thread and one problem, and allocates nothing once it has grown to the
 // problem's size. There are no globals: hundreds may run at once.
@@ -12,12 +12,13 @@
 #define TUTTI_RUNTIME_SIM_PHYSICAL_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "tutti/plan/plan.h"
-#include "tutti/plan/policy.h"
 #include "tutti/plan/problem.h"
+#include "tutti/plan/world/world_ledger.h"
 #include "tutti/runtime/sim/event_queue.h"
 #include "tutti/runtime/sim/ledger.h"
 #include "tutti/runtime/sim/links/channels.h"
@@ -36,7 +37,9 @@ class PhysicalSimulator {
   // The makespan. Fail (infeasible) with a sentence if the run gets stuck: for want of memory, or
   // because a strict order contradicts the graph. The plan must be one that check_plan accepts.
   Result<Duration> run(const Plan& plan, const SimOptions& options);
-  Result<Duration> run_online(Policy& policy, const SimOptions& options);
+  // As the decider says, which sees the graph as the one job in the world. Fails (invalid_input)
+  // also if the machine has more memories than a Cluster may have.
+  Result<Duration> run_online(Decider& decider, const SimOptions& options);
 
   // By op, of the last run that was not given up.
   Duration start(OpId op) const { return start_[op.index]; }
@@ -50,8 +53,6 @@ class PhysicalSimulator {
   const Trace& trace() const { return trace_; }
 
  private:
-  friend class OnlineState;
-
   struct Transfer {
     ValueId value;
     MemoryId from;
@@ -69,10 +70,22 @@ class PhysicalSimulator {
     }
   };
   enum class Presence : uint8_t { absent, on_its_way, present };
+  // What a decider sees: made for the first run that has one.
+  struct World {
+    Cluster cluster;
+    std::shared_ptr<const Job> job;
+    WorldLedger ledger;
+    JobStatus* status = nullptr;
+
+    World(Cluster of, const Problem& problem)
+        : cluster(std::move(of)),
+          job(cluster.add_job(Problem(problem))),
+          ledger(cluster, {}, kUnlimitedDepth) {}
+  };
 
   void reset(const SimOptions& options);
-  Result<Duration> loop(Policy* policy);
-  void decide(Policy& policy);
+  Result<Duration> loop(Decider* decider);
+  void decide(Decider& decider);
   Error explain_standstill() const;
 
   void place(OpId op, DeviceId device);
@@ -127,7 +140,6 @@ class PhysicalSimulator {
   std::vector<DeviceId> device_of_;
   std::vector<MemoryId> memory_of_;
   std::vector<int32_t> absent_;  // operands not in its memory yet
-  std::vector<int32_t> unmade_;  // operands whose op has not finished (online)
   std::vector<Duration> start_;
   std::vector<Duration> finish_;  // expected while it runs
   std::vector<int32_t> slot_of_;
@@ -137,9 +149,7 @@ class PhysicalSimulator {
   std::vector<std::vector<Waiting>> waiting_;     // heaps
   std::vector<std::vector<int32_t>> free_slots_;  // heaps, the smallest on top
   std::vector<std::vector<OpId>> last_on_slot_;
-  std::vector<size_t> next_in_order_;       // into the plan's strict order
-  std::vector<Duration> backlog_;           // run times placed but not started (online)
-  std::vector<std::vector<OpId>> running_;  // (online)
+  std::vector<size_t> next_in_order_;  // into the plan's strict order
   std::vector<uint8_t> marked_;
   std::vector<int32_t> marked_devices_;  // to be looked at before time goes on
   std::vector<Waiting> put_aside_;       // ops for which memory is short just now
@@ -154,9 +164,9 @@ class PhysicalSimulator {
   Ledger ledger_;
   std::vector<int32_t> scratch_;
   // Online.
-  std::vector<OpId> undecided_;  // ready for a decision
-  bool overfull_ = false;
-  bool pauses_ = false;  // the policy chose to let ready ops wait
+  std::unique_ptr<World> world_;
+  bool overfull_ = false;  // an op or its inputs fit nowhere
+  bool pauses_ = false;    // the policy chose to let ready ops wait
 };
 
 }  // namespace tutti

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tutti/runtime/sim/physical.h"
 
 namespace tutti {
@@ -17,10 +19,19 @@ Error PhysicalSimulator::explain_standstill() const {
           bytes_to_text(problem_.memory_limit(memory))));
     }
   }
-  if (plan_ == nullptr && !undecided_.empty() && !ledger_.enforced()) {
+  if (plan_ == nullptr && !world_->status->ready.empty() && !ledger_.enforced()) {
     return failed(fmt::format(
         "the policy chose to wait with {} ops ready and nothing running: the run cannot go on",
-        undecided_.size()));
+        world_->status->ready.size()));
+  }
+  for (const OpId op : plan_ == nullptr ? world_->status->ready : std::vector<OpId>{}) {
+    const std::span<const DeviceId> devices = problem_.devices_for(op);
+    if (std::any_of(devices.begin(), devices.end(), [&](DeviceId device) {
+          return ledger_.need(op) <= problem_.memory_limit(problem_.machine.memory_of(device));
+        }))
+      continue;
+    return infeasible(fmt::format("op '{}' needs {} bytes, which no device that may run it has",
+                                  graph.op_name(op), ledger_.need(op)));
   }
   for (const OpId op : graph.ops()) {
     if (!device_of_[op.index].valid() || absent_[op.index] > 0) continue;

@@ -144,6 +144,7 @@ void PhysicalSimulator::finish_transfer(int32_t index) {
   const Transfer transfer = transfers_[index];
   free_transfers_.push_back(index);
   presence(transfer.value, transfer.to) = Presence::present;
+  if (plan_ == nullptr) world_->ledger.arrive(*world_->status, transfer.value, transfer.to);
   ledger_.finish_copy(transfer.value);
   const OpId producer = problem_.graph.producer(transfer.value);
   for (const EdgeId edge : problem_.graph.consumers(transfer.value)) {

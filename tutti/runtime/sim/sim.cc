@@ -1,5 +1,6 @@
 #include "tutti/runtime/sim/sim.h"
 
+#include "tutti/plan/world/select_place.h"
 #include "tutti/runtime/sim/physical.h"
 
 namespace tutti {
@@ -21,7 +22,8 @@ Result<Trace> SimRuntime::run_online(const Problem& problem, Policy& policy) {
     return invalid_input("the " + model_.name() + " model runs plans only; use --model physical");
   }
   PhysicalSimulator simulator(problem);
-  const Result<Duration> makespan = simulator.run_online(policy, options_);
+  OnePolicy decider(policy);
+  const Result<Duration> makespan = simulator.run_online(decider, options_);
   if (!makespan) return makespan.error();
   return simulator.trace();
 }

@@ -4,6 +4,7 @@
 
 #include "tutti/costs/assumed.h"
 #include "tutti/kernels/inputs.h"
+#include "tutti/plan/world/select_place.h"
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/command/command_run.h"
 #include "tutti/runtime/local/local.h"
@@ -140,11 +141,12 @@ class SimRunner : public Runner {
     Policy policy =
         recorded(entry_.make_policy(*made, options_.seed), entry_.name, context.job, log);
     PhysicalSimulator simulator(*made);
+    OnePolicy decider(policy);
     const Result<Duration> makespan =
-        simulator.run_online(policy, {.seed = options_.seed,
-                                      .sample = made->costs.has_noise(),
-                                      .record = true,
-                                      .stop = context.stop});
+        simulator.run_online(decider, {.seed = options_.seed,
+                                       .sample = made->costs.has_noise(),
+                                       .record = true,
+                                       .stop = context.stop});
     if (!makespan) return makespan.error();
     if (*makespan == kNever) return failed("cancelled");
     return report_of(machine_, simulator.trace());

@@ -89,7 +89,7 @@ class SharedRunner : public Runner {
   }
 
  private:
-  // Logs the decisions about jobs that are waited for.
+  // Logs the decisions about jobs whose callers wait.
   class Noting final : public Decider {
    public:
     Noting(SharedRunner& runner, std::unique_ptr<Decider> inner)

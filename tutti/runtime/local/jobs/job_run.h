@@ -1,5 +1,5 @@
-// One job in the engine: its values, its ops on their way, what has happened to it, and whom to
-// tell when it has ended.
+// One job in the engine: its values, its ops on their way, what has happened to it, and what to
+// call when it has ended.
 
 #ifndef TUTTI_RUNTIME_LOCAL_JOBS_JOB_RUN_H_
 #define TUTTI_RUNTIME_LOCAL_JOBS_JOB_RUN_H_

@@ -3,7 +3,7 @@
 // from it; then its block is given back.
 //
 // The scheduler places ops and takes them back, slots start and finish them, the threads of lanes
-// report arrivals; each function says who calls it.
+// report arrivals; each function says which thread calls it.
 
 #ifndef TUTTI_RUNTIME_LOCAL_JOBS_JOB_VALUES_H_
 #define TUTTI_RUNTIME_LOCAL_JOBS_JOB_VALUES_H_

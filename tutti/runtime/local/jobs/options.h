@@ -4,15 +4,14 @@
 #define TUTTI_RUNTIME_LOCAL_JOBS_OPTIONS_H_
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "tutti/machine/counter.h"
+#include "tutti/plan/world/world_state.h"
 #include "tutti/telemetry/counter_feed.h"
 
 namespace tutti {
 
-inline constexpr int32_t kUnlimitedDepth = std::numeric_limits<int32_t>::max();
 inline constexpr int32_t kMostQueueDepth = 8;
 
 struct JobEngineOptions {

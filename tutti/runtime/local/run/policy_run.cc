@@ -5,27 +5,10 @@
 #include <utility>
 
 #include "tutti/base/check.h"
-#include "tutti/plan/world/job_view.h"
+#include "tutti/plan/world/select_place.h"
 
 namespace tutti {
 namespace {
-
-// Asks the policy about the one job there is.
-class OnePolicy final : public Decider {
- public:
-  explicit OnePolicy(Policy& policy) : policy_(policy) {}
-  void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override {}
-  Action decide(const WorldState& state) override {
-    const JobStatus& job = state.job(state.in_system.front());
-    const JobView view(state, job);
-    const std::optional<OpId> op = policy_.select->select(view);
-    if (!op) return Action::nothing();
-    return Action::execute(job.id, *op, policy_.place->place(view, *op));
-  }
-
- private:
-  Policy& policy_;
-};
 
 // Fails (infeasible) if an op does not fit into any memory, however empty.
 Result<void> check_room(const Problem& problem, const JobRun& run) {

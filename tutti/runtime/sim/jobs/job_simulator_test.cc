@@ -107,7 +107,7 @@ TEST(JobSimulator, AContextRunsOnlyWhatItIsConfiguredFor) {
   const Result<double> refused = sim.step(run_on(0, 0, kFpga));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
-            "fpga has no free slot and no place in its queue for op 'op0' of job 0");
+            "fpga has no free slot for op 'op0' of job 0");
   const OpKindId match = job->kind(OpId{0});
   ASSERT_TRUE(sim.step(Action::reconfigure(kFpga, 0, match)));
   ASSERT_TRUE(sim.step(Action::nothing()));
