@@ -17,6 +17,7 @@ namespace tutti {
 class TUTTI_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   void lock() TUTTI_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
+  bool try_lock() TUTTI_THREAD_ATTRIBUTE(try_acquire_capability(true)) { return mutex_.try_lock(); }
   void unlock() TUTTI_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
 
  private:

@@ -28,6 +28,7 @@ class DeviceQueue {
   OpEntry* wait(int64_t spin, int slot);
   void close();
   void open() { closed_.store(false); }
+  int32_t size() const { return size_.load(std::memory_order_relaxed); }
   // A slot has found it empty since the last call. For the scheduler, which lengthens queues.
   bool was_empty() { return was_empty_.exchange(false, std::memory_order_relaxed); }
 

@@ -12,6 +12,12 @@ namespace {
 
 // How long a slot looks for its next op before it sleeps, if cores are to spare.
 constexpr Duration kSlotSpin = std::chrono::microseconds(50);
+// What happened may wait for as long as an op that is shorter than this.
+constexpr Duration kShortOp = std::chrono::microseconds(200);
+
+bool takes_long(const OpEntry& entry) {
+  return entry.job->job()->costs().run_time(entry.op, entry.device) > kShortOp;
+}
 
 }  // namespace
 
@@ -32,7 +38,8 @@ JobEngine::JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardw
                                        .whose = &job,
                                        .value = value,
                                        .memory = to});
-                      }}) {
+                      }}),
+      scheduler_({cluster_, clock_, memories_, transfers_, queues_, mailbox_, options_}) {
   const Machine& machine = cluster.machine();
   set_limits(nullptr);
   clock_.calibrate();
@@ -103,14 +110,12 @@ void JobEngine::begin(Decider& decider, uint64_t seed,
                       std::vector<std::shared_ptr<JobRun>> arrivals) {
   TUTTI_CHECK(!scheduling_.joinable());
   clock_.calibrate();
-  scheduler_ = std::make_unique<Scheduler>(
-      Scheduler::Parts{cluster_, clock_, memories_, transfers_, queues_, mailbox_, options_});
-  scheduler_->begin(decider, seed, std::move(arrivals));
-  scheduling_ = std::thread([this] { scheduler_->work(); });
+  scheduler_.begin(decider, seed, std::move(arrivals));
+  scheduling_ = std::thread([this] { scheduler_.work(); });
 }
 
 void JobEngine::admit(std::shared_ptr<JobRun> run) {
-  scheduler_->count_job();
+  scheduler_.count_job();
   mailbox_.send({.kind = EngineEvent::Kind::admitted, .tick = clock_.now(), .job = std::move(run)});
 }
 
@@ -121,22 +126,26 @@ void JobEngine::withdraw(const std::shared_ptr<JobRun>& run, Error why) {
 
 std::optional<Error> JobEngine::wait(const std::function<bool()>& look) {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
-  for (bool stopped = false; !stopped && !scheduler_->wait_for_end(kBetweenLooks);)
+  for (bool stopped = false; !stopped && !scheduler_.wait_for_end(kBetweenLooks);)
     stopped = look && look();
-  scheduler_->stop();
+  scheduler_.stop();
   scheduling_.join();
-  return scheduler_->error();
+  return scheduler_.error();
 }
 
 // ---- The slots
 
 void JobEngine::work(Slot& me) {
   DeviceQueue& queue = *queues_[static_cast<size_t>(me.device.index)];
+  OpEntry* entry = nullptr;
   for (;;) {
-    OpEntry* entry = queue.take();
-    if (entry == nullptr) entry = queue.wait(spin_, me.index);
+    if (entry == nullptr) {
+      idle_.fetch_add(1);
+      entry = queue.wait(spin_, me.index);
+      idle_.fetch_sub(1);
+    }
     if (entry == nullptr) return;
-    run(me, *entry);
+    entry = run(me, *entry);
   }
 }
 
@@ -149,21 +158,37 @@ Result<void> JobEngine::enter(Slot& me) {
                             cluster_.machine().device(me.device).name, entered.error().message));
 }
 
-void JobEngine::send(EngineEvent::Kind kind, OpEntry& entry, int64_t tick) {
-  mailbox_.send({.kind = kind, .tick = tick, .entry = &entry});
+void JobEngine::send(EngineEvent::Kind kind, OpEntry& entry, int64_t tick, bool urgent) {
+  mailbox_.send({.kind = kind, .tick = tick, .entry = &entry}, urgent);
 }
 
-void JobEngine::run(Slot& me, OpEntry& entry) {
+OpEntry* JobEngine::run(Slot& me, OpEntry& entry) {
+  DeviceQueue& queue = *queues_[static_cast<size_t>(me.device.index)];
   JobRun& job = *entry.job;
-  if (job.failed()) return send(EngineEvent::Kind::dropped, entry, entry.taken);
-  if (!options_.files && !memories_.take_room(entry)) return;  // it waits for room
+  if (job.failed()) {
+    send(EngineEvent::Kind::dropped, entry, entry.taken, /*urgent=*/true);
+    return queue.take();
+  }
+  if (!options_.files && !memories_.take_room(entry)) return queue.take();  // it waits for room
   entry.slot = me.index;
   entry.started = options_.files ? entry.taken : clock_.now();
-  send(EngineEvent::Kind::started, entry, entry.started);
+  send(EngineEvent::Kind::started, entry, entry.started, /*urgent=*/false);
   if (Result<void> done = call(me, entry); !done) job.fail(done.error());
   entry.finished = clock_.now();
   job.values.finished(entry);
-  send(EngineEvent::Kind::finished, entry, entry.finished);
+  OpEntry* next = queue.take();
+  if (spin_ > 0) {
+    send(EngineEvent::Kind::finished, entry, entry.finished, /*urgent=*/true);
+    return next;
+  }
+  // The scheduler's thread would take this core. It is not needed as long as all slots have an op
+  // and one more; a slot without one does its work.
+  const bool urgent =
+      next != nullptr && (queue.size() == 0 || idle_.load() > 0 || takes_long(*next));
+  send(EngineEvent::Kind::finished, entry, entry.finished, urgent);
+  if (next != nullptr) return next;
+  scheduler_.help(queue);
+  return queue.take();
 }
 
 Result<void> JobEngine::call(Slot& me, OpEntry& entry) {

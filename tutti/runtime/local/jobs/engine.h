@@ -14,6 +14,7 @@
 #ifndef TUTTI_RUNTIME_LOCAL_JOBS_ENGINE_H_
 #define TUTTI_RUNTIME_LOCAL_JOBS_ENGINE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -59,7 +60,7 @@ class JobEngine {
   std::optional<Error> wait(const std::function<bool()>& look = {});
 
   // Of the run under way or the last one.
-  const Scheduler& scheduler() const { return *scheduler_; }
+  const Scheduler& scheduler() const { return scheduler_; }
   const Memories& memories() const { return memories_; }
   const DeviceQueue& queue(DeviceId device) const {
     return *queues_[static_cast<size_t>(device.index)];
@@ -78,10 +79,11 @@ class JobEngine {
 
   void set_limits(const Problem* problem);
   void work(Slot& me);
-  void run(Slot& me, OpEntry& entry);
+  // Returns the next op of the slot, if there is one.
+  OpEntry* run(Slot& me, OpEntry& entry);
   Result<void> call(Slot& me, OpEntry& entry);
   Result<void> enter(Slot& me);
-  void send(EngineEvent::Kind kind, OpEntry& entry, int64_t tick);
+  void send(EngineEvent::Kind kind, OpEntry& entry, int64_t tick, bool urgent);
 
   const Cluster& cluster_;
   const OpTable& ops_;
@@ -91,9 +93,10 @@ class JobEngine {
   std::vector<std::unique_ptr<DeviceQueue>> queues_;  // by device
   Memories memories_;
   Transfers transfers_;
-  std::unique_ptr<Scheduler> scheduler_;
+  Scheduler scheduler_;
   std::thread scheduling_;
-  int64_t spin_ = 0;  // ticks
+  int64_t spin_ = 0;  // ticks; 0: no core is to spare, and idle slots help the scheduler
+  std::atomic<int32_t> idle_{0};  // slots
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);  // at whether all stand still
 constexpr auto kBetweenIdleLooks = std::chrono::milliseconds(1000);
 // How long it looks for news before it sleeps, if it has a core to itself.
-constexpr Duration kSpin = std::chrono::microseconds(50);
+constexpr Duration kSpin = std::chrono::microseconds(200);
 
 std::vector<int> places_in_feed(const std::vector<Counter>& counters, const CounterFeed* feed) {
   std::vector<int> places;
@@ -30,16 +30,31 @@ std::vector<int> places_in_feed(const std::vector<Counter>& counters, const Coun
 
 }  // namespace
 
-Scheduler::Scheduler(Parts parts)
-    : parts_(parts),
-      ledger_(parts.cluster, parts.options.counters, parts.options.queue_depth),
-      own_(parts.cluster, parts.options.counters),
-      fed_by_(places_in_feed(parts.options.counters, parts.options.feed)) {}
-
 void Scheduler::begin(Decider& decider, uint64_t seed,
                       std::vector<std::shared_ptr<JobRun>> arrivals) {
+  const MutexLock lock(role_);
+  const JobEngineOptions& options = parts_.options;
+  ledger_.emplace(parts_.cluster, options.counters, options.queue_depth);
+  own_.emplace(parts_.cluster, options.counters);
+  fed_by_ = places_in_feed(options.counters, options.feed);
   decider_ = &decider;
   arrivals_ = std::move(arrivals);
+  next_arrival_ = 0;
+  runs_.clear();
+  turn_ = 0;
+  running_ = 0;
+  decided_ = false;
+  asked_ = true;
+  quiet_looks_ = 0;
+  paused_.reset();
+  error_.reset();
+  decisions_ = 0;
+  reward_ = 0;
+  deciding_ = Duration(0);
+  decision_times_.clear();
+  pauses_.clear();
+  stops_.store(false);
+  ended_ops_.store(0);
   jobs_left_.store(static_cast<int64_t>(arrivals_.size()));
   const bool own_core =
       std::thread::hardware_concurrency() > static_cast<unsigned>(parts_.cluster.slot_count());
@@ -50,20 +65,35 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
 
 void Scheduler::work() {
   for (;;) {
-    admit_due();
-    drain();
-    if (stops_.load() && jobs_left() == 0) return;
-    if (stops_.load()) fail_all(failed("cancelled"));
-    if (asked_) decide();
-    if (!parts_.mailbox.has_mail()) sleep();
+    {
+      const MutexLock lock(role_);
+      if (!step(nullptr)) return;
+    }
+    if (!parts_.mailbox.has_urgent_mail()) sleep();
   }
 }
 
+void Scheduler::help(const DeviceQueue& queue) {
+  // The thread that has the role may have looked at the mail before this one wrote.
+  if (!role_.try_lock()) return parts_.mailbox.hurry();
+  step(&queue);
+  role_.unlock();
+}
+
+bool Scheduler::step(const DeviceQueue* helper) {
+  admit_due();
+  drain();
+  if (stops_.load() && jobs_left() == 0) return false;
+  if (stops_.load()) fail_all(failed("cancelled"));
+  if (asked_) decide(helper);
+  return true;
+}
+
 void Scheduler::pass_until(Duration time) {
-  const Duration passed = time - ledger_.state().now;
+  const Duration passed = time - state().now;
   if (passed <= Duration(0)) return;
-  reward_ -= ledger_.unsettled() * static_cast<double>(passed.count());
-  ledger_.set_time(time);
+  reward_ -= ledger_->unsettled() * static_cast<double>(passed.count());
+  ledger_->set_time(time);
 }
 
 // ---- What happened
@@ -72,7 +102,7 @@ void Scheduler::drain() {
   events_.clear();
   parts_.mailbox.take(events_);
   if (events_.empty()) return;
-  if (decided_) ledger_.begin_epoch();
+  if (decided_) ledger_->begin_epoch();
   decided_ = false;
   asked_ = true;
   quiet_looks_ = 0;
@@ -85,9 +115,9 @@ void Scheduler::apply(const EngineEvent& event) {
     case EngineEvent::Kind::started: {
       OpEntry& entry = *event.entry;
       JobStatus& job = status(*entry.job);
-      ledger_.start(job, entry.op);
+      ledger_->start(job, entry.op);
       ++running_;
-      own_.started(job, entry.op);
+      own_->started(job, entry.op);
       return;
     }
     case EngineEvent::Kind::finished:
@@ -96,7 +126,7 @@ void Scheduler::apply(const EngineEvent& event) {
       JobRun& run = *event.entry->job;
       event.entry->state.store(OpEntry::State::free);
       run.values.let_go(*event.entry);
-      ledger_.take_back(status(run), event.entry->op);
+      ledger_->take_back(status(run), event.entry->op);
       --run.given;
       return give_up(run);
     }
@@ -104,7 +134,7 @@ void Scheduler::apply(const EngineEvent& event) {
       JobRun& run = *event.whose;
       --run.moving;
       if (run.failed()) return give_up(run);
-      ledger_.arrive(status(run), event.value, event.memory);
+      ledger_->arrive(status(run), event.value, event.memory);
       return end_if_over(run);
     }
     case EngineEvent::Kind::admitted:
@@ -122,8 +152,8 @@ void Scheduler::op_finished(OpEntry& entry) {
   JobStatus& job = status(run);
   const OpStatus before = job.ops[entry.op.index];
   const int32_t slot = parts_.cluster.first_slot(before.device) + before.slot;
-  const FinishedOp done = ledger_.finish(job, entry.op);
-  own_.finished(slot, done);
+  const FinishedOp done = ledger_->finish(job, entry.op);
+  own_->finished(slot, done);
   --running_;
   --run.given;
   ended_ops_.fetch_add(1, std::memory_order_relaxed);
@@ -143,7 +173,7 @@ void Scheduler::admit_due() {
     if (next->due > time_of(now)) return;
     ++next_arrival_;
     pass_until(time_of(now));
-    if (decided_) ledger_.begin_epoch();
+    if (decided_) ledger_->begin_epoch();
     decided_ = false;
     admit(next, next->due);
   }
@@ -151,7 +181,7 @@ void Scheduler::admit_due() {
 
 void Scheduler::admit(const std::shared_ptr<JobRun>& run, Duration time) {
   if (run->before) run->before();
-  JobStatus& job = ledger_.admit(run->job());
+  JobStatus& job = ledger_->admit(run->job());
   job.arrival = time;
   run->id = job.id;
   run->admitted = true;
@@ -183,7 +213,7 @@ bool Scheduler::take_back(JobRun& run, OpEntry& entry) {
     return false;  // a slot has it, or will
   }
   run.values.let_go(entry);
-  ledger_.take_back(status(run), entry.op);
+  ledger_->take_back(status(run), entry.op);
   --run.given;
   return true;
 }
@@ -196,7 +226,7 @@ void Scheduler::end_if_over(JobRun& run) {
 void Scheduler::end(JobRun& run) {
   const std::shared_ptr<JobRun> mine = std::move(runs_[static_cast<size_t>(run.id.index)]);
   JobRecord& record = run.record_;
-  record.finish = ledger_.state().now;
+  record.finish = state().now;
   record.start = std::min(record.start, record.finish);
   Trace& trace = record.trace;
   for (const OpSpan& span : trace.ops) trace.makespan = std::max(trace.makespan, span.finish);
@@ -215,7 +245,7 @@ void Scheduler::end(JobRun& run) {
     span.finish = time_of(span.finish.count());
   }
   run.values.release(/*but_results=*/parts_.options.keep_results && !run.failed());
-  ledger_.remove(run.id);
+  ledger_->remove(run.id);
   if (run.ended_) run.ended_(run);
   one_job_less();
 }
@@ -249,24 +279,24 @@ void Scheduler::fail_all(const Error& error) {
 
 // ---- Deciding
 
-void Scheduler::decide() {
+void Scheduler::decide(const DeviceQueue* helper) {
   asked_ = false;
   if (paused_) pauses_.push_back({Duration(*paused_), Duration(parts_.clock.now())});
   paused_.reset();
-  if (error_ || !can_act(ledger_.state())) return;
+  if (error_ || !can_act(state())) return;
   lengthen_queues();
   pass_until(time_of(parts_.clock.now()));
   read_counters();
   do {
-    const WorldState& state = ledger_.state();
+    const WorldState& seen = state();
     const int64_t before = parts_.clock.now();
-    const Action action = decider_->decide(state);
+    const Action action = decider_->decide(seen);
     const Duration taken = parts_.clock.span(before, parts_.clock.now());
     deciding_ += taken;
     if (parts_.options.note_decisions) decision_times_.push_back(taken);
     ++decisions_;
     decided_ = true;
-    if (const Result<void> allowed = check_action(state, action); !allowed) {
+    if (const Result<void> allowed = check_action(seen, action); !allowed) {
       if (action.kind != Action::Kind::no_op) return fail_all(allowed.error());
       return fail_all(failed(
           "the policy chose to wait with ops ready and nothing running: the run cannot go on"));
@@ -279,18 +309,22 @@ void Scheduler::decide() {
     // Meanwhile the state may have changed, so that the action is not possible any more.
     if (parts_.mailbox.has_mail()) {
       drain();
-      if (error_ || !check_action(state, action)) continue;
+      if (error_ || !check_action(seen, action)) continue;
     }
     execute(action);
-  } while (!error_ && can_act(ledger_.state()));
+    if (helper != nullptr && helper->size() > 0) {
+      asked_ = true;  // the scheduler's own thread goes on
+      return parts_.mailbox.wake();
+    }
+  } while (!error_ && can_act(state()));
   asked_ = false;
 }
 
 void Scheduler::execute(const Action& action) {
   JobRun& run = *runs_[static_cast<size_t>(action.job.index)];
   OpEntry& entry = run.entries[static_cast<size_t>(action.op.index)];
-  own_.launched(ledger_.state(), action);
-  ledger_.execute(action);
+  own_->launched(state(), action);
+  ledger_->execute(action);
   decided_ = true;
   const int64_t now = parts_.clock.now();
   if (run.record_.start == kNever) run.record_.start = time_of(now);
@@ -304,7 +338,7 @@ void Scheduler::execute(const Action& action) {
   const Result<bool> complete = run.values.place(entry, wanted_);
   if (!complete) {
     run.fail(complete.error());
-    ledger_.take_back(status(run), entry.op);
+    ledger_->take_back(status(run), entry.op);
     --run.given;
     return give_up(run);
   }
@@ -321,9 +355,9 @@ void Scheduler::execute(const Action& action) {
 
 void Scheduler::read_counters() {
   if (fed_by_.empty()) return;
-  std::vector<CounterReading>& readings = ledger_.readings();
+  std::vector<CounterReading>& readings = ledger_->readings();
   readings.assign(fed_by_.size(), {});
-  own_.read(ledger_.state().now, readings);
+  own_->read(state().now, readings);
   if (parts_.options.feed == nullptr) return;
   parts_.options.feed->last(fed_);
   for (size_t i = 0; i < fed_by_.size(); ++i) {
@@ -336,44 +370,53 @@ void Scheduler::lengthen_queues() {
   if (parts_.options.queue_depth == kUnlimitedDepth) {
     const auto& pools = parts_.cluster.machine();
     for (int32_t i = 0; i < pools.memory_count(); ++i)
-      ledger_.memory_left()[static_cast<size_t>(i)] = parts_.memories.left(MemoryId{i});
+      ledger_->memory_left()[static_cast<size_t>(i)] = parts_.memories.left(MemoryId{i});
     return;
   }
-  const bool idle = ledger_.state().in_system.size() <= 1 && running_ == 0;
+  const bool idle = state().in_system.size() <= 1 && running_ == 0;
   for (const DeviceId device : parts_.cluster.machine().devices()) {
     const bool empty = parts_.queues[static_cast<size_t>(device.index)]->was_empty();
-    const int32_t depth = ledger_.state().devices[static_cast<size_t>(device.index)].depth;
+    const int32_t depth = state().devices[static_cast<size_t>(device.index)].depth;
     if (idle) {
-      ledger_.set_depth(device, parts_.options.queue_depth);
+      ledger_->set_depth(device, parts_.options.queue_depth);
     } else if (empty && depth > 0 && depth < parts_.options.most_depth) {
-      ledger_.set_depth(device, depth + 1);
+      ledger_->set_depth(device, depth + 1);
     }
   }
 }
 
 // ---- Waiting
 
+Scheduler::Until Scheduler::until_next() {
+  const MutexLock lock(role_);
+  Until until;
+  until.look = state().in_system.empty() ? kBetweenIdleLooks : kBetweenLooks;
+  if (next_arrival_ < arrivals_.size()) until.arrival = arrivals_[next_arrival_]->due;
+  return until;
+}
+
 void Scheduler::sleep() {
-  const int64_t until = parts_.clock.about_now() + spin_;
-  const Duration due = next_arrival_ < arrivals_.size() ? arrivals_[next_arrival_]->due : kNever;
-  while (spin_ > 0 && parts_.clock.about_now() < until) {
-    if (parts_.mailbox.has_mail() || due <= time_of(parts_.clock.about_now())) return;
+  const Until until = until_next();
+  const int64_t spun = parts_.clock.about_now() + spin_;
+  while (spin_ > 0 && parts_.clock.about_now() < spun) {
+    if (parts_.mailbox.has_urgent_mail() || until.arrival <= time_of(parts_.clock.about_now()))
+      return;
     relax();
   }
-  const bool empty = ledger_.state().in_system.empty();
-  auto wake = std::chrono::steady_clock::now() + (empty ? kBetweenIdleLooks : kBetweenLooks);
-  if (due != kNever) {
-    const Duration left = due - time_of(parts_.clock.now());
+  auto wake = std::chrono::steady_clock::now() + until.look;
+  if (until.arrival != kNever) {
+    const Duration left = until.arrival - time_of(parts_.clock.now());
     if (left <= Duration(0)) return;
     wake = std::min(wake, std::chrono::steady_clock::now() + left);
   }
   parts_.mailbox.sleep(wake);
+  const MutexLock lock(role_);
   if (!parts_.mailbox.has_mail()) look_for_standstill();
 }
 
 // Nothing runs or moves, yet jobs are left: they wait for memory that no op will free.
 void Scheduler::look_for_standstill() {
-  if (ledger_.state().in_system.empty() || running_ > 0 || ++quiet_looks_ < 2) return;
+  if (state().in_system.empty() || running_ > 0 || ++quiet_looks_ < 2) return;
   quiet_looks_ = 0;
   const Machine& machine = parts_.cluster.machine();
   JobRun* run = nullptr;

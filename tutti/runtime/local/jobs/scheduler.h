@@ -1,8 +1,11 @@
-// The scheduler of the engine: the one thread that decides. It keeps the state of the world by what
+// The scheduler of the engine: it alone decides. It keeps the state of the world by what
 // slots and lanes report, asks the Decider, and gives ops to devices. Devices never wait for it as
 // long as their queues have something to run.
 //
-// Its functions are called by the scheduler's own thread unless they say otherwise.
+// Where no core is left for its thread, slots that have nothing to do take over its work meanwhile:
+// a device that has nothing to run loses nothing by deciding. One thread at a time does it.
+//
+// Functions are called by the thread that has this role unless they say otherwise.
 
 #ifndef TUTTI_RUNTIME_LOCAL_JOBS_SCHEDULER_H_
 #define TUTTI_RUNTIME_LOCAL_JOBS_SCHEDULER_H_
@@ -36,12 +39,15 @@ class Scheduler {
     Mailbox& mailbox;
     const JobEngineOptions& options;
   };
-  explicit Scheduler(Parts parts);
+  explicit Scheduler(Parts parts) : parts_(parts) {}
 
-  // Before its thread starts. Arrivals by rising time.
+  // A run begins, with the options of now. Before its thread starts. Arrivals by rising time.
   void begin(Decider& decider, uint64_t seed, std::vector<std::shared_ptr<JobRun>> arrivals);
   // Until stop() was called and no job is left.
   void work();
+  // By a slot that has nothing to do: does the scheduler's work for it, unless that is being done,
+  // until there is something in that queue.
+  void help(const DeviceQueue& queue);
 
   // Any thread.
   void stop() {
@@ -78,20 +84,31 @@ class Scheduler {
   void fail_all(const Error& error);
   void one_job_less();
 
-  void decide();
+  // What there is to do now. A helper stops as soon as its queue has an op. False: all is over.
+  bool step(const DeviceQueue* helper) TUTTI_THREAD_ATTRIBUTE(requires_capability(role_));
+  void decide(const DeviceQueue* helper);
   void execute(const Action& action);
   bool take_back(JobRun& run, OpEntry& entry);
   void read_counters();
   void lengthen_queues();
   void sleep();
   void look_for_standstill();
+  // When to look again at the latest, and at the next arrival.
+  struct Until {
+    std::chrono::milliseconds look{0};
+    Duration arrival = kNever;
+  };
+  Until until_next();
 
   void pass_until(Duration time);
-  JobStatus& status(const JobRun& run) { return ledger_.job(run.id); }
+  const WorldState& state() const { return ledger_->state(); }
+  JobStatus& status(const JobRun& run) { return ledger_->job(run.id); }
 
   Parts parts_;
-  WorldLedger ledger_;
-  OwnCounters own_;
+  Mutex role_;  // held by the thread that does the scheduler's work; guards all but the atomics
+  // Of one run, all that follows.
+  std::optional<WorldLedger> ledger_;
+  std::optional<OwnCounters> own_;
   std::vector<int> fed_by_;  // by counter: its place in the feed; -1: no source counts it
   std::vector<CounterReading> fed_;
   Decider* decider_ = nullptr;
