@@ -60,7 +60,10 @@ JobEngine::JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardw
 }
 
 JobEngine::~JobEngine() {
-  if (scheduling_.joinable()) wait([] { return true; });
+  if (scheduling_.joinable()) {
+    scheduler_.stop();
+    scheduling_.join();
+  }
   for (const auto& queue : queues_) queue->close();
   for (const auto& slot : slots_) slot->thread.join();
 }

@@ -31,7 +31,8 @@ namespace tutti {
 
 class JobEngine {
  public:
-  // Keeps references. The machine must have no contexts to configure.
+  // Keeps references. The machine must have no contexts to configure. Runs and inputs hold memory
+  // of the engine and must be gone before it.
   JobEngine(const Cluster& cluster, const OpTable& ops, Hardware& hardware,
             JobEngineOptions options);
   // Gives up what is left.

@@ -49,6 +49,7 @@ class JobRun {
   JobValues values;
   std::unique_ptr<OpEntry[]> entries;  // by op
   OpCodes codes;
+  int64_t most_bytes = 0;  // that it can take in a memory, whatever is decided
   // The scheduler's alone.
   JobId id{};
   Duration due{0};                 // admit it then

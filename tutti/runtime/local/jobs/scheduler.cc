@@ -41,6 +41,11 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
   arrivals_ = std::move(arrivals);
   next_arrival_ = 0;
   runs_.clear();
+  waiting_.clear();
+  promised_ = 0;
+  memory_ = kUnlimitedBytes;
+  for (int32_t i = 0; i < parts_.cluster.machine().memory_count(); ++i)
+    memory_ = std::min(memory_, parts_.memories.pool(MemoryId{i}).limit());
   turn_ = 0;
   running_ = 0;
   decided_ = false;
@@ -140,7 +145,12 @@ void Scheduler::apply(const EngineEvent& event) {
     case EngineEvent::Kind::admitted:
       return admit(event.job, time_of(event.tick));
     case EngineEvent::Kind::withdrawn:
-      if (event.job->admitted && runs_[static_cast<size_t>(event.job->id.index)] != nullptr) {
+      if (!event.job->admitted) {
+        const auto found = std::find(waiting_.begin(), waiting_.end(), event.job);
+        if (found == waiting_.end()) return;
+        waiting_.erase(found);
+        enter(event.job);  // and ends
+      } else if (runs_[static_cast<size_t>(event.job->id.index)] != nullptr) {
         give_up(*event.job);
       }
       return;
@@ -180,15 +190,37 @@ void Scheduler::admit_due() {
 }
 
 void Scheduler::admit(const std::shared_ptr<JobRun>& run, Duration time) {
-  if (run->before) run->before();
-  JobStatus& job = ledger_->admit(run->job());
-  job.arrival = time;
-  run->id = job.id;
-  run->admitted = true;
-  run->record_.id = job.id;
   run->record_.job = run->job();
   run->record_.arrival = time;
   run->record_.start = kNever;
+  waiting_.push_back(run);
+  enter_waiting();
+}
+
+bool Scheduler::fits(const JobRun& run) const {
+  if (memory_ == kUnlimitedBytes || state().in_system.empty() || run.failed()) return true;
+  return run.most_bytes <= memory_ - promised_;
+}
+
+void Scheduler::enter_waiting() {
+  if (enters_) return;  // a job that entered has ended at once
+  enters_ = true;
+  while (!waiting_.empty() && fits(*waiting_.front())) {
+    const std::shared_ptr<JobRun> first = std::move(waiting_.front());
+    waiting_.pop_front();
+    enter(first);
+  }
+  enters_ = false;
+}
+
+void Scheduler::enter(const std::shared_ptr<JobRun>& run) {
+  if (run->before) run->before();
+  JobStatus& job = ledger_->admit(run->job());
+  job.arrival = run->record_.arrival;
+  run->id = job.id;
+  run->admitted = true;
+  run->record_.id = job.id;
+  promised_ += run->most_bytes;
   runs_.push_back(run);
   asked_ = true;
   if (error_) run->fail(*error_);
@@ -246,8 +278,10 @@ void Scheduler::end(JobRun& run) {
   }
   run.values.release(/*but_results=*/parts_.options.keep_results && !run.failed());
   ledger_->remove(run.id);
+  promised_ -= run.most_bytes;
   if (run.ended_) run.ended_(run);
   one_job_less();
+  enter_waiting();
 }
 
 void Scheduler::one_job_less() {
@@ -270,6 +304,8 @@ void Scheduler::fail_all(const Error& error) {
     run->fail(error);
     give_up(*run);
   }
+  for (const std::shared_ptr<JobRun>& run : waiting_) run->fail(error);
+  enter_waiting();  // and they end
   // Those that have not come will not.
   for (; next_arrival_ < arrivals_.size(); ++next_arrival_) {
     arrivals_[next_arrival_]->fail(error);

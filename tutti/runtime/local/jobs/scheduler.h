@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -75,7 +76,13 @@ class Scheduler {
   void drain();
   void apply(const EngineEvent& event);
   void op_finished(OpEntry& entry);
+  // A job comes. If it might not fit into memory together with those in the system it waits, and
+  // with it those that come after it: jobs that have each a part of what they need would otherwise
+  // wait for each other.
   void admit(const std::shared_ptr<JobRun>& run, Duration time);
+  bool fits(const JobRun& run) const;
+  void enter(const std::shared_ptr<JobRun>& run);
+  void enter_waiting();
   void admit_due();
   // Ends a job that has failed as soon as nothing of it runs or moves.
   void give_up(JobRun& run);
@@ -114,7 +121,10 @@ class Scheduler {
   Decider* decider_ = nullptr;
   std::vector<std::shared_ptr<JobRun>> arrivals_;
   size_t next_arrival_ = 0;
-  std::vector<std::shared_ptr<JobRun>> runs_;  // by JobId; null: has ended
+  std::vector<std::shared_ptr<JobRun>> runs_;    // by JobId; null: has ended
+  std::deque<std::shared_ptr<JobRun>> waiting_;  // for memory, by arrival
+  int64_t memory_ = 0;                           // the least limit
+  int64_t promised_ = 0;                         // of it, to jobs in the system
   std::vector<EngineEvent> events_;
   std::vector<JobValues::Wanted> wanted_;
   int64_t began_ = 0;  // ticks
@@ -124,6 +134,7 @@ class Scheduler {
   bool decided_ = false;  // in this epoch
   bool asked_ = true;     // since something happened
   int quiet_looks_ = 0;
+  bool enters_ = false;  // jobs that waited for memory are entering
   std::optional<int64_t> paused_;
   std::optional<Error> error_;
   int64_t decisions_ = 0;
