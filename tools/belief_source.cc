@@ -143,7 +143,8 @@ Result<ReportedBelief> in_simulation(Machine machine, const BeliefQuestion& ques
   JobSimulator sim(*cluster, {.unknown_load = {.share = kUnknownLoad}, .counters = known.counters});
   const auto decider = (*find_decider("heft"))->tuned_decider();
   decider->begin(*cluster, question.seed);
-  const SaturationDecider by[] = {{"heft", [] { return find_decider("heft").value()->tuned_decider(); }}};
+  const SaturationDecider by[] = {
+      {"heft", [] { return find_decider("heft").value()->tuned_decider(); }}};
   const auto saturation = find_saturation(*cluster, *jobs, {}, by, question.seed,
                                           {.jobs = kSaturationJobs, .precision = 0.1});
   if (!saturation) return saturation.error();

@@ -55,7 +55,8 @@ struct CostSpec {
     std::optional<double> launch_overhead_ns{};
     int line = 0;  // of its file
   };
-  // What a running op draws on resources that others share, at full speed; see plan/world/cluster.h.
+  // What a running op draws on resources that others share, at full speed; see
+  // plan/world/cluster.h.
   struct Demand {
     std::string kind;         // of op
     std::string device_kind;  // empty: every kind of device

@@ -1,6 +1,7 @@
 // Deciding in two answers: which op next (Select), and on which device (Place). A method that does
 // not go step by step is a Planner; one that sees all jobs at once is a Decider
-// (tutti/plan/world/decider.h), which tutti/plan/world/select_place.h makes of a Select and a Place.
+// (tutti/plan/world/decider.h), which tutti/plan/world/select_place.h makes of a Select and a
+// Place.
 //
 // Policies know nothing of runtimes, and runtimes see policies only through these headers.
 

@@ -68,8 +68,8 @@ Planner doppler_planner(std::shared_ptr<const DopplerModel> model) {
 }
 
 // Tuned values: the least mean slow-down of 20 runs of 20 validation jobs at load 0.6 with hidden
-// load 0.8 on the cluster of tutti/plan/world/default_cluster.h, among thirty settings each. Found on 17
-// November 2026 by
+// load 0.8 on the cluster of tutti/plan/world/default_cluster.h, among thirty settings each. Found
+// on 17 November 2026 by
 //
 //   build/release/bench/symphony_quality tune        (docs/results/symphony/knobs.txt)
 //

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

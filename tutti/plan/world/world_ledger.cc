@@ -90,6 +90,7 @@ JobStatus& WorldLedger::admit(std::shared_ptr<const Job> job) {
 }
 
 void WorldLedger::make_ready(JobStatus& job, OpId op) {
+  if (job.abandoned) return;
   job.ops[op.index].phase = OpPhase::ready;
   job.ready.insert(std::lower_bound(job.ready.begin(), job.ready.end(), op), op);
   ++state_.ready[job.job->kind(op).index];
@@ -168,9 +169,24 @@ void WorldLedger::take_back(JobStatus& job, OpId id) {
                   [&](const QueuedOp& q) { return q.job == job.id && q.op == id; });
   }
   ++state_.pending[kind.index];
-  ++state_.ready[kind.index];
-  op = {.phase = OpPhase::ready};
-  job.ready.insert(std::lower_bound(job.ready.begin(), job.ready.end(), id), id);
+  op = {.phase = OpPhase::waiting};
+  settle(job, id);
+  make_ready(job, id);
+}
+
+void WorldLedger::settle(const JobStatus& job, OpId op) {
+  unsettled_ -= weight(*job.job, op);
+  if (--unsettled_count_ == 0) unsettled_ = 0;  // sums of fractions drift
+}
+
+void WorldLedger::abandon(JobStatus& job) {
+  job.abandoned = true;
+  for (const OpId op : job.ready) {
+    job.ops[op.index].phase = OpPhase::waiting;
+    --state_.ready[job.job->kind(op).index];
+    settle(job, op);
+  }
+  job.ready.clear();
 }
 
 int32_t WorldLedger::configure(const Action& action) {
@@ -229,8 +245,7 @@ const FinishedOp& WorldLedger::finish(JobStatus& mine, OpId id) {
   const int32_t slot = cluster_.first_slot(op.device) + op.slot;
   release(slot);
   serve_queue(op.device, slot);
-  unsettled_ -= weight(*mine.job, id);
-  if (--unsettled_count_ == 0) unsettled_ = 0;  // sums of fractions drift
+  settle(mine, id);
   const Graph& graph = mine.job->graph();
   std::vector<int32_t>& waiting = waiting_for_[mine.id.index];
   const MemoryId memory = cluster_.machine().memory_of(op.device);
@@ -257,8 +272,7 @@ void WorldLedger::remove(JobId id) {
     --state_.pending[gone.job->kind(op).index];
     if (phase != OpPhase::ready) continue;
     --state_.ready[gone.job->kind(op).index];
-    unsettled_ -= weight(*gone.job, op);
-    if (--unsettled_count_ == 0) unsettled_ = 0;
+    settle(gone, op);
   }
   std::erase(state_.in_system, id);
   waiting_for_[id.index] = {};

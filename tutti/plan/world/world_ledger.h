@@ -54,6 +54,8 @@ class WorldLedger {
   const FinishedOp& finish(JobStatus& job, OpId op);
   // The context is configured.
   void configured(int32_t slot);
+  // None of its ops will be executed any more: they are not ready, and do not become so.
+  void abandon(JobStatus& job);
   // All ops of the job have ended, or it is given up while none of them is queued or runs.
   void remove(JobId job);
 
@@ -64,6 +66,8 @@ class WorldLedger {
 
  private:
   void make_ready(JobStatus& job, OpId op);
+  // An op is neither ready nor launched any more.
+  void settle(const JobStatus& job, OpId op);
   void take(int32_t slot, SlotStatus::Phase phase);
   // For an op that was executed: the slot is its own from now on.
   void give_slot(int32_t slot, JobStatus& job, OpId op);

@@ -43,6 +43,7 @@ struct JobStatus {
   std::vector<OpId> ready;       // by id
   int32_t left = 0;              // ops that are not done
   Duration work_left{0};         // their least run times
+  bool abandoned = false;        // none of its ops will be given to a device any more
   std::vector<uint64_t> copies;  // by value: a bit for each memory that holds it
 
   bool holds(MemoryId memory, ValueId value) const {

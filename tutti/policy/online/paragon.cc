@@ -24,6 +24,8 @@ void Paragon::on_epoch(const WorldState& state) {
     std::swap(*found, launches_.back());
     launches_.pop_back();
   }
+  // Of jobs that were given up.
+  std::erase_if(launches_, [&](const Launch& b) { return !state.jobs[b.job.index]; });
 }
 
 void Paragon::on_launch(const WorldState& state, const Choice& choice) {

@@ -8,8 +8,8 @@
 #ifndef TUTTI_POLICY_ONLINE_PLAN_BY_DECIDER_H_
 #define TUTTI_POLICY_ONLINE_PLAN_BY_DECIDER_H_
 
-#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

@@ -14,6 +14,8 @@ void Sparrow::on_begin(const Cluster& cluster, uint64_t seed) {
 
 void Sparrow::on_epoch(const WorldState& state) {
   for (const FinishedOp& done : state.finished) seen_.erase({done.job, done.op});
+  for (auto it = seen_.begin(); it != seen_.end() && !state.jobs[it->first.index];)
+    it = seen_.erase(it);  // of jobs that were given up; the oldest stand first
   for (const JobId id : state.in_system) {
     const JobStatus& job = state.job(id);
     std::map<OpKindId, int> batches;
@@ -48,12 +50,18 @@ OpId Sparrow::op_for(const WorldState& state, const Reservation& reservation) co
 }
 
 std::optional<PlacingDecider::Choice> Sparrow::choose(const WorldState& state) {
+  // Queues of busy devices bind an op early: only if no idle slot takes one.
+  std::optional<Choice> choice = choose_among(state, /*idle=*/true);
+  return choice ? choice : choose_among(state, /*idle=*/false);
+}
+
+std::optional<PlacingDecider::Choice> Sparrow::choose_among(const WorldState& state, bool idle) {
   for (int32_t slot = 0; slot < state.cluster->slot_count(); ++slot) {
     const SlotStatus& status = state.slots[slot];
     const DeviceId device = state.cluster->device_of_slot(slot);
     const DeviceStatus& its = state.devices[device.index];
     const bool queues = its.idle_slots == 0 && static_cast<int32_t>(its.queue.size()) < its.depth;
-    if (status.phase != SlotStatus::Phase::idle && !queues) continue;
+    if (idle ? status.phase != SlotStatus::Phase::idle : !queues) continue;
     std::deque<Reservation>& queue = queues_[slot];
     while (!queue.empty()) {
       const Reservation first = queue.front();

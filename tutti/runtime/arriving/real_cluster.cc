@@ -33,6 +33,7 @@ Result<void> check_arriving(const Problem& problem) {
                     "leave 'colocate' out",
                     graph.name()));
   }
+  if (Result<void> fits = check_op_room(problem); !fits) return fits;
   return check_dtypes(graph);
 }
 

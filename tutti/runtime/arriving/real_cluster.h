@@ -44,7 +44,8 @@ struct RealClusterOptions {
 };
 
 // Ok if jobs of that problem can be run here, code for its ops apart; else a sentence
-// (invalid_input): it has no ops, ops that must share a device, or numbers that no kernel knows.
+// (invalid_input): it has no ops, ops that must share a device, or numbers that no kernel knows;
+// (infeasible): an op that fits into no memory.
 Result<void> check_arriving(const Problem& problem);
 // Ok, or a sentence (invalid_input): a device has contexts, which nothing on this host has.
 Result<void> check_no_contexts(const Machine& machine);

@@ -68,4 +68,21 @@ Result<void> check_sizes(const Graph& graph) {
   return {};
 }
 
+Result<void> check_op_room(const Problem& problem) {
+  if (!problem.has_memory_limits()) return {};
+  const Graph& graph = problem.graph;
+  for (const OpId op : graph.ops()) {
+    int64_t bytes = graph.transient_bytes(op);
+    for (const ValueId value : graph.outputs(op)) bytes += graph.bytes(value);
+    const std::span<const DeviceId> devices = problem.devices_for(op);
+    if (std::any_of(devices.begin(), devices.end(), [&](DeviceId device) {
+          return bytes <= problem.memory_limit(problem.machine.memory_of(device));
+        }))
+      continue;
+    return infeasible(fmt::format("op '{}' needs {} bytes, which no device that may run it has",
+                                  graph.op_name(op), bytes));
+  }
+  return {};
+}
+
 }  // namespace tutti

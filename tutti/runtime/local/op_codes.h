@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tutti/machine/machine.h"
+#include "tutti/plan/problem.h"
 #include "tutti/runtime/local/op_table.h"
 
 namespace tutti {
@@ -44,6 +45,8 @@ class OpCodes {
 // Kernels write as many elements as a shape has: fails (invalid_input) if a value states fewer
 // bytes than that.
 Result<void> check_sizes(const Graph& graph);
+// Fails (infeasible) if what an op takes at its start is more than any device that may run it has.
+Result<void> check_op_room(const Problem& problem);
 
 }  // namespace tutti
 

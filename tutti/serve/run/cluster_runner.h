@@ -1,6 +1,6 @@
 // A Runner on a simulated cluster: the ops of all jobs that run share one machine, and a decider
-// (tutti/plan/world/decider.h) decides about them all. Its Meter believes what the simulated counters
-// say.
+// (tutti/plan/world/decider.h) decides about them all. Its Meter believes what the simulated
+// counters say.
 //
 // Simulated time stands still while no job runs, and starts from 0 then. A job's makespan is the
 // time from its arrival to its end.

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "tutti/base/mutex.h"
-#include "tutti/plan/world/decider.h"
 #include "tutti/plan/policy.h"
+#include "tutti/plan/world/decider.h"
 
 namespace tutti {
 

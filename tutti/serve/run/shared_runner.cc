@@ -64,9 +64,12 @@ class SharedRunner : public Runner {
     const Result<std::shared_ptr<Job>> job = cluster_.make_job(graph);
     if (!job) return job.error();
     if (const Result<void> good = check_arriving((*job)->problem()); !good) return good.error();
-    const auto inputs = engine_->prepare(*job, [&](ValueId value, const Block& block) {
-      if (can_fill(block.dtype)) fill_input((*job)->graph(), value, options_.seed, block);
-    });
+    const auto inputs = engine_->prepare(
+        *job,
+        [&](ValueId value, const Block& block) {
+          if (can_fill(block.dtype)) fill_input((*job)->graph(), value, options_.seed, block);
+        },
+        /*everywhere=*/false);
     if (!inputs) return inputs.error();
     const auto run =
         engine_->make_run(*job, *inputs, [this](const JobRun& ended) { note_end(ended); });

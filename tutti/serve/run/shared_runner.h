@@ -1,6 +1,6 @@
-// A Runner of real jobs that share this host: a Decider (tutti/plan/world/decider.h) decides about the
-// ops of all jobs. A job enters the running engine (tutti/runtime/local/jobs/engine.h) as soon as
-// it is given to the runner, and its end is reported as soon as it has ended.
+// A Runner of real jobs that share this host: a Decider (tutti/plan/world/decider.h) decides about
+// the ops of all jobs. A job enters the running engine (tutti/runtime/local/jobs/engine.h) as soon
+// as it is given to the runner, and its end is reported as soon as it has ended.
 
 #ifndef TUTTI_SERVE_RUN_SHARED_RUNNER_H_
 #define TUTTI_SERVE_RUN_SHARED_RUNNER_H_

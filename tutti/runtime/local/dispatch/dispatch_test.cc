@@ -7,8 +7,8 @@
 
 #include "tutti/base/random.h"
 #include "tutti/runtime/local/dispatch/ranks.h"
-#include "tutti/runtime/local/values/pool.h"
 #include "tutti/runtime/local/testing.h"
+#include "tutti/runtime/local/values/pool.h"
 
 namespace tutti {
 namespace {

@@ -172,7 +172,12 @@ OpEntry* JobEngine::run(Slot& me, OpEntry& entry) {
     send(EngineEvent::Kind::dropped, entry, entry.taken, /*urgent=*/true);
     return queue.take();
   }
-  if (!options_.files && !memories_.take_room(entry)) return queue.take();  // it waits for room
+  if (!options_.files && !memories_.take_room(entry)) {
+    // It waits for room; if its job failed meanwhile, the scheduler may have missed it.
+    if (job.failed() && memories_.forget(entry))
+      send(EngineEvent::Kind::dropped, entry, entry.taken, /*urgent=*/true);
+    return queue.take();
+  }
   entry.slot = me.index;
   entry.started = options_.files ? entry.taken : clock_.now();
   send(EngineEvent::Kind::started, entry, entry.started, /*urgent=*/false);

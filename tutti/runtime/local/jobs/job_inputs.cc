@@ -21,14 +21,15 @@ JobInputs::JobInputs(std::shared_ptr<const Job> job, Memories& memories)
     : job_(std::move(job)),
       memories_(memories),
       memories_count_(static_cast<size_t>(job_->problem().machine.memory_count())),
-      blocks_(static_cast<size_t>(job_->graph().value_count()) * memories_count_, nullptr) {}
+      blocks_(static_cast<size_t>(job_->graph().value_count()) * memories_count_, nullptr) {
+  for (const ValueId value : job_->graph().values()) bytes_.push_back(job_->graph().bytes(value));
+}
 
 JobInputs::~JobInputs() {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (blocks_[i] == nullptr) continue;
-    const ValueId value{static_cast<int32_t>(i / memories_count_)};
     const MemoryId memory{static_cast<int32_t>(i % memories_count_)};
-    memories_.pool(memory).release(blocks_[i], job_->graph().bytes(value));
+    memories_.pool(memory).release(blocks_[i], bytes_[i / memories_count_]);
   }
 }
 

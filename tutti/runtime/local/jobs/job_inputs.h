@@ -43,7 +43,8 @@ class JobInputs {
   std::shared_ptr<const Job> job_;
   Memories& memories_;
   size_t memories_count_;
-  std::vector<void*> blocks_;  // by value and memory
+  std::vector<void*> blocks_;   // by value and memory
+  std::vector<int64_t> bytes_;  // by value; the graph may be gone before this object
 };
 
 }  // namespace tutti

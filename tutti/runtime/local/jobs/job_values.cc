@@ -20,10 +20,12 @@ JobValues::JobValues(const Job& job, Memories& memories, std::shared_ptr<JobInpu
   copies_ = std::make_unique<Copy[]>(static_cast<size_t>(copy_count_));
   unstarted_ = std::make_unique<std::atomic<int32_t>[]>(values);
   home_.resize(values);
+  bytes_.resize(values);
   stays_.resize(values);
   kept_.resize(values);
   for (const ValueId value : graph_.values()) {
     const auto i = static_cast<size_t>(value.index);
+    bytes_[i] = graph_.bytes(value);
     const auto readers = static_cast<int32_t>(graph_.consumers(value).size());
     unstarted_[i].store(readers, std::memory_order_relaxed);
     if (is_input(value)) home_[i] = job.problem().home(value);
@@ -187,7 +189,7 @@ void JobValues::finished(const OpEntry& entry) {
 void JobValues::drop(int32_t index) {
   Copy& copy = copies_[index];
   if (copy.uses.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-  const int64_t bytes = graph_.bytes(value_of(index));
+  const int64_t bytes = bytes_[static_cast<size_t>(value_of(index).index)];
   void* const address = std::exchange(copy.address, nullptr);
   if (address != nullptr && !copy.lent) memories_.pool(memory_of(index)).release(address, bytes);
   if (std::exchange(copy.counted, false)) memories_.give_room(memory_of(index), bytes);
@@ -197,7 +199,7 @@ void JobValues::release(bool but_results) {
   for (int32_t i = 0; i < copy_count_; ++i) {
     if (but_results && kept_[static_cast<size_t>(value_of(i).index)] != 0) continue;
     Copy& copy = copies_[i];
-    const int64_t bytes = graph_.bytes(value_of(i));
+    const int64_t bytes = bytes_[static_cast<size_t>(value_of(i).index)];
     void* const address = std::exchange(copy.address, nullptr);
     if (address != nullptr && !copy.lent) memories_.pool(memory_of(i)).release(address, bytes);
     if (std::exchange(copy.counted, false)) memories_.give_room(memory_of(i), bytes);
@@ -206,18 +208,18 @@ void JobValues::release(bool but_results) {
 
 Result<std::vector<std::byte>> JobValues::result(ValueId value) const {
   if (inputs_ == nullptr) return std::vector<std::byte>();
-  if (!value.valid() || value.index >= graph_.value_count() ||
+  if (!value.valid() || value.index >= std::ssize(bytes_) ||
       kept_[static_cast<size_t>(value.index)] == 0) {
     return invalid_input(
         fmt::format("value {} was not kept by the last run; name it in keep", value.index));
   }
-  std::vector<std::byte> bytes(static_cast<size_t>(graph_.bytes(value)));
+  std::vector<std::byte> bytes(static_cast<size_t>(bytes_[static_cast<size_t>(value.index)]));
   if (bytes.empty()) return bytes;
   const MemoryId home = home_[static_cast<size_t>(value.index)];
   void* const address = home.valid() ? copies_[at(value, home)].address : nullptr;
   if (address == nullptr) return failed("the last run failed, so that there is no result");
-  const Result<void> read =
-      memories_.pool(home).store().read(bytes.data(), address, graph_.bytes(value));
+  const Result<void> read = memories_.pool(home).store().read(
+      bytes.data(), address, bytes_[static_cast<size_t>(value.index)]);
   if (!read) return read.error();
   return bytes;
 }

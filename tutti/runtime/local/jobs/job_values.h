@@ -106,7 +106,8 @@ class JobValues {
   int32_t memory_count_;
   std::unique_ptr<Copy[]> copies_;  // by value and memory
   int32_t copy_count_ = 0;
-  std::vector<MemoryId> home_;                         // by value: where it is made, or at home
+  std::vector<int64_t> bytes_;  // by value; the graph may be gone before this object
+  std::vector<MemoryId> home_;  // by value: where it is made, or at home
   std::unique_ptr<std::atomic<int32_t>[]> unstarted_;  // by value: readers
   std::vector<uint8_t> stays_;                         // by value: until the job ends
   std::vector<uint8_t> kept_;                          // by value: a result

@@ -75,6 +75,16 @@ void Memories::retry(MemoryId memory) {
   for (OpEntry* entry : ops) waker_.op(*entry);
 }
 
+Memories::Waiting Memories::waiting() const {
+  Waiting all;
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const SpinHold hold(rooms_[i].lock);
+    all.ops += std::ssize(rooms_[i].ops);
+    all.transfers += std::ssize(rooms_[i].transfers);
+  }
+  return all;
+}
+
 OpEntry* Memories::waiting_op() const {
   OpEntry* first = nullptr;
   for (size_t i = 0; i < pools_.size(); ++i) {

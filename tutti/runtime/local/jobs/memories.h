@@ -39,6 +39,12 @@ class Memories {
   bool take_room(MemoryId memory, int64_t bytes, int32_t transfer);
   void give_room(MemoryId memory, int64_t bytes);
 
+  // How many ops and transfers wait for room.
+  struct Waiting {
+    int64_t ops = 0;
+    int64_t transfers = 0;
+  };
+  Waiting waiting() const;
   // The op that has waited longest for room; null if none waits.
   OpEntry* waiting_op() const;
   // The op or those transfers no longer wait. True if that op did; the transfers that did.

@@ -23,6 +23,7 @@ struct JobEngineOptions {
   bool files = false;  // values are files, which every device sees
   bool keep_results = false;
   bool note_decisions = false;  // keeps how long each decision took
+  bool note_pauses = false;     // keeps when the decider let ready ops wait
   bool note_sleeps = false;     // keeps when slots went to sleep
   // What deciders are told; of those that neither the feed nor the run itself can tell, readings
   // have a count of 0.

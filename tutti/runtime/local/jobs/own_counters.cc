@@ -76,6 +76,10 @@ void OwnCounters::launched(const WorldState& state, const Action& action) {
   }
 }
 
+void OwnCounters::forget(JobId job, OpId op) {
+  std::erase_if(fetches_, [&](const Fetch& fetch) { return fetch.job == job && fetch.op == op; });
+}
+
 void OwnCounters::started(const JobStatus& job, OpId id) {
   const OpStatus& op = job.ops[id.index];
   pass(op.device, op.started, 1);

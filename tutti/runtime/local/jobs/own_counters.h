@@ -28,7 +28,8 @@ class OwnCounters {
 
   // An op is given to a device, in the state before that: what it has to fetch.
   void launched(const WorldState& state, const Action& action);
-  // It has started; it has ended, in that slot.
+  // It was taken back; it has started; it has ended, in that slot.
+  void forget(JobId job, OpId op);
   void started(const JobStatus& job, OpId op);
   void finished(int32_t slot, const FinishedOp& op);
 

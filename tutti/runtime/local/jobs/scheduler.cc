@@ -38,7 +38,9 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
   own_.emplace(parts_.cluster, options.counters);
   fed_by_ = places_in_feed(options.counters, options.feed);
   decider_ = &decider;
+  seed_ = seed;
   arrivals_ = std::move(arrivals);
+  endless_ = arrivals_.empty();
   next_arrival_ = 0;
   runs_.clear();
   waiting_.clear();
@@ -131,8 +133,7 @@ void Scheduler::apply(const EngineEvent& event) {
       JobRun& run = *event.entry->job;
       event.entry->state.store(OpEntry::State::free);
       run.values.let_go(*event.entry);
-      ledger_->take_back(status(run), event.entry->op);
-      --run.given;
+      give_back(run, event.entry->op);
       return give_up(run);
     }
     case EngineEvent::Kind::arrived: {
@@ -178,10 +179,9 @@ void Scheduler::op_finished(OpEntry& entry) {
 
 void Scheduler::admit_due() {
   while (next_arrival_ < arrivals_.size()) {
-    const std::shared_ptr<JobRun> next = arrivals_[next_arrival_];
     const int64_t now = parts_.clock.now();
-    if (next->due > time_of(now)) return;
-    ++next_arrival_;
+    if (arrivals_[next_arrival_]->due > time_of(now)) return;
+    const std::shared_ptr<JobRun> next = std::move(arrivals_[next_arrival_++]);
     pass_until(time_of(now));
     if (decided_) ledger_->begin_epoch();
     decided_ = false;
@@ -229,6 +229,7 @@ void Scheduler::enter(const std::shared_ptr<JobRun>& run) {
 
 void Scheduler::give_up(JobRun& run) {
   JobStatus& job = status(run);
+  if (!job.abandoned) ledger_->abandon(job);
   for (const OpId op : run.job()->graph().ops()) {
     if (run.given == 0) break;
     if (job.ops[op.index].phase != OpStatus::Phase::queued) continue;
@@ -238,6 +239,13 @@ void Scheduler::give_up(JobRun& run) {
   end_if_over(run);
 }
 
+void Scheduler::give_back(JobRun& run, OpId op) {
+  own_->forget(run.id, op);
+  ledger_->take_back(status(run), op);
+  --run.given;
+  asked_ = true;  // the device has room
+}
+
 bool Scheduler::take_back(JobRun& run, OpEntry& entry) {
   DeviceQueue& queue = *parts_.queues[static_cast<size_t>(entry.device.index)];
   if (!run.values.take_back_fetching(entry) && !queue.remove(entry) &&
@@ -245,8 +253,7 @@ bool Scheduler::take_back(JobRun& run, OpEntry& entry) {
     return false;  // a slot has it, or will
   }
   run.values.let_go(entry);
-  ledger_->take_back(status(run), entry.op);
-  --run.given;
+  give_back(run, entry.op);
   return true;
 }
 
@@ -281,7 +288,13 @@ void Scheduler::end(JobRun& run) {
   promised_ -= run.most_bytes;
   if (run.ended_) run.ended_(run);
   one_job_less();
+  asked_ = true;
   enter_waiting();
+  // A server goes on after an error of its decider.
+  if (error_ && endless_ && state().in_system.empty() && !stops_.load()) {
+    error_.reset();
+    decider_->begin(parts_.cluster, seed_);
+  }
 }
 
 void Scheduler::one_job_less() {
@@ -338,7 +351,7 @@ void Scheduler::decide(const DeviceQueue* helper) {
           "the policy chose to wait with ops ready and nothing running: the run cannot go on"));
     }
     if (action.kind == Action::Kind::no_op) {
-      paused_ = parts_.clock.now();  // until something happens
+      if (parts_.options.note_pauses) paused_ = parts_.clock.now();  // until something happens
       return;
     }
     TUTTI_CHECK(action.kind == Action::Kind::execute);  // there are no contexts
@@ -361,7 +374,6 @@ void Scheduler::execute(const Action& action) {
   OpEntry& entry = run.entries[static_cast<size_t>(action.op.index)];
   own_->launched(state(), action);
   ledger_->execute(action);
-  decided_ = true;
   const int64_t now = parts_.clock.now();
   if (run.record_.start == kNever) run.record_.start = time_of(now);
   entry.device = action.device;
@@ -374,14 +386,14 @@ void Scheduler::execute(const Action& action) {
   const Result<bool> complete = run.values.place(entry, wanted_);
   if (!complete) {
     run.fail(complete.error());
-    ledger_->take_back(status(run), entry.op);
-    --run.given;
+    give_back(run, entry.op);
     return give_up(run);
   }
   run.moving += static_cast<int32_t>(wanted_.size());
   for (const JobValues::Wanted& wanted : wanted_) {
     if (const Result<void> requested = parts_.transfers.request(run, wanted); !requested) {
       run.fail(requested.error());
+      run.values.without_room(wanted.value, wanted.to);
       --run.moving;
     }
   }
@@ -450,10 +462,33 @@ void Scheduler::sleep() {
   if (!parts_.mailbox.has_mail()) look_for_standstill();
 }
 
+// Whether all that was given to devices waits for memory.
+bool Scheduler::stands_still() const {
+  if (running_ > 0) return false;
+  for (const auto& queue : parts_.queues) {
+    if (queue->size() > 0) return false;
+  }
+  int64_t given = 0;
+  int64_t fetching = 0;
+  int64_t moving = 0;
+  for (const JobId id : state().in_system) {
+    const JobRun& run = *runs_[static_cast<size_t>(id.index)];
+    given += run.given;
+    moving += run.moving;
+    for (const OpId op : run.job()->graph().ops()) {
+      fetching +=
+          run.entries[static_cast<size_t>(op.index)].state.load() == OpEntry::State::fetching;
+    }
+  }
+  const auto [ops, transfers] = parts_.memories.waiting();
+  return given == ops + fetching && moving == transfers;
+}
+
 // Nothing runs or moves, yet jobs are left: they wait for memory that no op will free.
 void Scheduler::look_for_standstill() {
-  if (state().in_system.empty() || running_ > 0 || ++quiet_looks_ < 2) return;
+  if (state().in_system.empty() || ++quiet_looks_ < 2) return;
   quiet_looks_ = 0;
+  if (!stands_still()) return;
   const Machine& machine = parts_.cluster.machine();
   JobRun* run = nullptr;
   std::string what;

@@ -96,10 +96,13 @@ class Scheduler {
   void decide(const DeviceQueue* helper);
   void execute(const Action& action);
   bool take_back(JobRun& run, OpEntry& entry);
+  // An op that was given to a device did not start.
+  void give_back(JobRun& run, OpId op);
   void read_counters();
   void lengthen_queues();
   void sleep();
   void look_for_standstill();
+  bool stands_still() const;
   // When to look again at the latest, and at the next arrival.
   struct Until {
     std::chrono::milliseconds look{0};
@@ -119,6 +122,8 @@ class Scheduler {
   std::vector<int> fed_by_;  // by counter: its place in the feed; -1: no source counts it
   std::vector<CounterReading> fed_;
   Decider* decider_ = nullptr;
+  uint64_t seed_ = 0;
+  bool endless_ = false;  // jobs are admitted as they come, and no arrivals were given
   std::vector<std::shared_ptr<JobRun>> arrivals_;
   size_t next_arrival_ = 0;
   std::vector<std::shared_ptr<JobRun>> runs_;    // by JobId; null: has ended

@@ -10,21 +10,6 @@
 namespace tutti {
 namespace {
 
-// Fails (infeasible) if an op does not fit into any memory, however empty.
-Result<void> check_room(const Problem& problem, const JobRun& run) {
-  if (!problem.has_memory_limits()) return {};
-  for (const OpId op : problem.graph.ops()) {
-    const int64_t bytes = run.entries[static_cast<size_t>(op.index)].bytes_at_start;
-    bool fits = false;
-    for (const DeviceId device : problem.devices_for(op))
-      fits = fits || bytes <= problem.memory_limit(problem.machine.memory_of(device));
-    if (fits) continue;
-    return infeasible(fmt::format("op '{}' needs {} bytes, which no device that may run it has",
-                                  problem.graph.op_name(op), bytes));
-  }
-  return {};
-}
-
 Result<void> check_keep(const Graph& graph, const std::vector<ValueId>& keep) {
   for (const ValueId value : keep) {
     if (value.valid() && value.index < graph.value_count()) continue;
@@ -59,14 +44,15 @@ Result<Trace> PolicyRun::run(const Problem& problem, Policy& policy, const Local
                        .staged = options.staged,
                        .files = options.files,
                        .keep_results = true,
+                       .note_pauses = true,
                        .note_sleeps = options.steps},
                       &problem);
   const std::shared_ptr<const Job> job = cluster_.add_job(Problem(problem));
+  if (Result<void> fits = check_op_room(problem); !fits) return fits.error();
   auto inputs = engine_.prepare(job, options.input, /*everywhere=*/false);
   if (!inputs) return inputs.error();
   auto run = engine_.make_run(job, std::move(*inputs), {}, options.keep);
   if (!run) return run.error();
-  if (Result<void> fits = check_room(problem, **run); !fits) return fits.error();
   if (options.stop.now()) return failed(fmt::format("cancelled after 0 of {} ops", graph.size()));
   run_ = std::move(*run);
   OnePolicy decider(policy);

@@ -1,5 +1,7 @@
 #include "tutti/runtime/local/values/pool.h"
 
+#include <algorithm>
+
 namespace tutti {
 
 void Pool::begin(int64_t limit) {
@@ -14,6 +16,7 @@ void Pool::begin(int64_t limit) {
       continue;
     }
     for (void* block : entry->second.blocks) store_.release(block, entry->first);
+    kept_bytes_ -= std::ssize(entry->second.blocks) * entry->first;
     entry = kept_.erase(entry);
   }
 }
@@ -45,6 +48,7 @@ void* Pool::allocate(int64_t bytes) {
     if (!kept.blocks.empty()) {
       void* const block = kept.blocks.back();
       kept.blocks.pop_back();
+      kept_bytes_ -= bytes;
       return block;
     }
   }
@@ -55,15 +59,22 @@ void* Pool::allocate(int64_t bytes) {
 
 void Pool::release(void* address, int64_t bytes) {
   const SpinHold hold(lock_);
+  if (kept_bytes_ + bytes > std::max(kLeastKept, 2 * high_water_.load())) release_kept();
   kept_[bytes].blocks.push_back(address);
+  kept_bytes_ += bytes;
 }
 
 void Pool::trim() {
   const SpinHold hold(lock_);
-  for (auto& [bytes, kept] : kept_) {
+  release_kept();
+}
+
+void Pool::release_kept() {
+  for (const auto& [bytes, kept] : kept_) {
     for (void* block : kept.blocks) store_.release(block, bytes);
-    kept.blocks.clear();
   }
+  kept_.clear();
+  kept_bytes_ = 0;
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // One memory during a run: how much of it values take, and where they are. Blocks that are given
-// back stay with the pool, for the next value of that size, in this run or a later one.
+// back stay with the pool, for the next value of that size, in this run or a later one, unless they
+// become more than twice what was ever in use: a server sees values of ever new sizes.
 //
 // Room is taken before a block is asked for: the books are kept in the bytes of the graph, as the
 // simulator does, and a run that the books admit asks the store.
@@ -55,7 +56,9 @@ class Pool {
   void trim();
 
  private:
+  static constexpr int64_t kLeastKept = int64_t{64} << 20;  // bytes
   void note_use(int64_t used);
+  void release_kept() TUTTI_THREAD_ATTRIBUTE(requires_capability(lock_));
 
   struct Kept {
     std::vector<void*> blocks;
@@ -68,6 +71,7 @@ class Pool {
   std::atomic<int64_t> high_water_{0};
   SpinLock lock_;
   std::map<int64_t, Kept> kept_ GUARDED_BY(lock_);  // by bytes
+  int64_t kept_bytes_ GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace tutti

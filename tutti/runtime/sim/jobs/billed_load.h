@@ -1,8 +1,8 @@
 // The rate of arrivals by which Symphony is trained and the published studies were run. It bills
 // every operand of every op as a transfer from the host's memory, also one that is on the device
 // already: a billed load of 1 is about 0.9 of the saturation of the cluster of
-// tutti/plan/world/default_cluster.h, and on some machines a third of it. It is kept so that published
-// settings and figures keep their meaning. Nothing else uses it: see
+// tutti/plan/world/default_cluster.h, and on some machines a third of it. It is kept so that
+// published settings and figures keep their meaning. Nothing else uses it: see
 // tutti/runtime/sim/jobs/saturation.h.
 
 #ifndef TUTTI_RUNTIME_SIM_JOBS_BILLED_LOAD_H_

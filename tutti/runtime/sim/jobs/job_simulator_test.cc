@@ -106,8 +106,7 @@ TEST(JobSimulator, AContextRunsOnlyWhatItIsConfiguredFor) {
   sim.reset(at_once({job}), 1);
   const Result<double> refused = sim.step(run_on(0, 0, kFpga));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "fpga has no free slot for op 'op0' of job 0");
+  EXPECT_EQ(refused.error().message, "fpga has no free slot for op 'op0' of job 0");
   const OpKindId match = job->kind(OpId{0});
   ASSERT_TRUE(sim.step(Action::reconfigure(kFpga, 0, match)));
   ASSERT_TRUE(sim.step(Action::nothing()));

@@ -56,9 +56,9 @@ struct JobSimOptions {
 // counted), outstanding requests of each host's memory. Nothing about root complexes and caches.
 std::vector<Counter> usual_counters(const Machine& machine);
 
-// What is hidden on the cluster of tutti/plan/world/default_cluster.h: it carries less than it states,
-// and tenants that take `unknown_load` of a resource (0: none) come soon and stay about as long as
-// twenty jobs do. No counters.
+// What is hidden on the cluster of tutti/plan/world/default_cluster.h: it carries less than it
+// states, and tenants that take `unknown_load` of a resource (0: none) come soon and stay about as
+// long as twenty jobs do. No counters.
 JobSimOptions default_job_sim_options(double unknown_load);
 
 }  // namespace tutti
