@@ -320,7 +320,7 @@ Result<const PolicyEntry*> find_online_policy(std::string_view name) {
   return find_able(
       name, policy_registry(), "policy that can be asked during a run",
       [](const PolicyEntry& entry) { return static_cast<bool>(entry.make_policy); },
-      "plans ahead and cannot be asked op by op during a run");
+      "plans ahead, or decides about jobs that arrive, and cannot be asked op by op during a run");
 }
 
 Result<const PolicyEntry*> find_decider(std::string_view name,

@@ -172,5 +172,22 @@ TEST(WorldLedger, ADeviceIsFreeWhenItsQueueIsWorkedOff) {
   EXPECT_EQ(state.free_at(kDevice), Duration(220));
 }
 
+TEST(WorldLedger, OpsOfAnAbandonedJobAreNotReadyAndDoNotBecomeSo) {
+  Queues queues(1, 2, 4);
+  for (const int op : {0, 1}) queues.give(op);
+  queues.start(0);
+  queues.ledger.abandon(queues.job);
+  EXPECT_TRUE(queues.job.ready.empty());
+  EXPECT_FALSE(can_act(queues.ledger.state()));
+  queues.ledger.take_back(queues.job, OpId{1});
+  queues.ledger.finish(queues.job, OpId{0});  // "last" would be ready now
+  EXPECT_TRUE(queues.job.ready.empty());
+  EXPECT_EQ(queues.ledger.unsettled(), 0);
+  EXPECT_EQ(queues.ledger.state().pending[0], 4);
+  queues.ledger.remove(queues.job.id);
+  EXPECT_EQ(queues.ledger.state().pending[0], 0);
+  EXPECT_EQ(queues.ledger.state().ready[0], 0);
+}
+
 }  // namespace
 }  // namespace tutti
