@@ -168,7 +168,7 @@ void WorldLedger::take_back(JobStatus& job, OpId id) {
     std::erase_if(device(op.device).queue,
                   [&](const QueuedOp& q) { return q.job == job.id && q.op == id; });
   }
-  ++state_.pending[kind.index];
+  if (!job.abandoned) ++state_.pending[kind.index];
   op = {.phase = OpPhase::waiting};
   settle(job, id);
   make_ready(job, id);
@@ -181,6 +181,9 @@ void WorldLedger::settle(const JobStatus& job, OpId op) {
 
 void WorldLedger::abandon(JobStatus& job) {
   job.abandoned = true;
+  for (const OpId op : job.job->graph().ops()) {
+    if (job.ops[op.index].phase <= OpPhase::ready) --state_.pending[job.job->kind(op).index];
+  }
   for (const OpId op : job.ready) {
     job.ops[op.index].phase = OpPhase::waiting;
     --state_.ready[job.job->kind(op).index];
@@ -269,7 +272,7 @@ void WorldLedger::remove(JobId id) {
     const OpPhase phase = gone.ops[op.index].phase;
     TUTTI_CHECK(phase != OpPhase::queued && phase != OpPhase::running);
     if (phase == OpPhase::done) continue;
-    --state_.pending[gone.job->kind(op).index];
+    if (!gone.abandoned) --state_.pending[gone.job->kind(op).index];
     if (phase != OpPhase::ready) continue;
     --state_.ready[gone.job->kind(op).index];
     settle(gone, op);

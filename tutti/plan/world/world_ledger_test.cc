@@ -183,7 +183,7 @@ TEST(WorldLedger, OpsOfAnAbandonedJobAreNotReadyAndDoNotBecomeSo) {
   queues.ledger.finish(queues.job, OpId{0});  // "last" would be ready now
   EXPECT_TRUE(queues.job.ready.empty());
   EXPECT_EQ(queues.ledger.unsettled(), 0);
-  EXPECT_EQ(queues.ledger.state().pending[0], 4);
+  EXPECT_EQ(queues.ledger.state().pending[0], 0);
   queues.ledger.remove(queues.job.id);
   EXPECT_EQ(queues.ledger.state().pending[0], 0);
   EXPECT_EQ(queues.ledger.state().ready[0], 0);

@@ -15,13 +15,15 @@ namespace {
 
 // Frames are gathered up to about this much before they are handed to the kernel.
 constexpr size_t kWriteBytes = size_t{1} << 20;
+constexpr std::chrono::milliseconds kLockPatience{500};
 
 }  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::open(const std::string& folder,
                                                const std::function<Result<void>(Record)>& take,
                                                OnDisk on_disk) {
-  Result<FolderLock> lock = FolderLock::take(folder);
+  // A supervisor of commands that a killed server left behind holds it for some milliseconds.
+  Result<FolderLock> lock = FolderLock::take(folder, kLockPatience);
   if (!lock) return lock.error();
   std::unique_ptr<Journal> journal(new Journal(folder, std::move(*lock), std::move(on_disk)));
   if (const Result<void> read = journal->read_all(take); !read) return read.error();

@@ -72,6 +72,16 @@ Result<void> write_durably(const std::string& folder, const std::string& path,
   return {};
 }
 
+// A server that was killed after it had made a job's folder and before that had its identity leaves
+// this: no command has run.
+bool was_never_used(const std::string& path) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.path().filename() != "job.json.new") return false;
+  }
+  return !error;
+}
+
 // Its new name.
 Result<std::string> move_aside(const std::string& path) {
   for (int i = 1;; ++i) {
@@ -111,7 +121,7 @@ Result<std::string> prepare_job_folder(const std::string& path, const JobIdentit
   const std::string name = identity_file(path);
   const std::string wanted = to_text(identity);
   std::string note;
-  if (is_there(path)) {
+  if (is_there(path) && !was_never_used(path)) {
     if (is_folder_of(path, identity)) return note;
     const bool take_over = unnamed == Unnamed::taken_over && is_unnamed_job_folder(path);
     if (!take_over) {
@@ -135,7 +145,7 @@ bool is_folder_of(const std::string& path, const JobIdentity& identity) {
 }
 
 bool is_unnamed_job_folder(const std::string& path) {
-  return is_there(path) && !is_there(identity_file(path));
+  return is_there(path) && !is_there(identity_file(path)) && !was_never_used(path);
 }
 
 }  // namespace tutti

@@ -167,6 +167,18 @@ TEST_F(JobFolders, AFolderThatDoesNotSayWhoseItIsCountsOnlyIfItIsAdopted) {
   EXPECT_EQ(run({"journal-b", "job-1", 1, kAccepted, 42}, Unnamed::taken_over), 3);
 }
 
+// A server was killed between making the folder and naming it.
+TEST_F(JobFolders, AFolderThatWasNeverUsedIsUsed) {
+  for (const bool half : {false, true}) {
+    std::filesystem::remove_all(path("runs/1"));
+    std::filesystem::create_directories(path("runs/1"));
+    if (half) std::ofstream(path("runs/1/job.json.new")) << "{";
+    EXPECT_FALSE(is_unnamed_job_folder(path("runs/1")));
+    EXPECT_EQ(run({"journal-a", "job-1", 1, kAccepted, 42}), half ? 2 : 1);
+    EXPECT_TRUE(notes_.empty());
+  }
+}
+
 TEST_F(JobFolders, AreNobodyElsesToRead) {
   std::filesystem::create_directory(path("runs"));
   std::filesystem::permissions(path("runs"), std::filesystem::perms(0755));
