@@ -49,19 +49,12 @@ OpId Sparrow::op_for(const WorldState& state, const Reservation& reservation) co
   return {};
 }
 
+// Queues of devices are left empty: an op would be bound to a busy one before another is free.
 std::optional<PlacingDecider::Choice> Sparrow::choose(const WorldState& state) {
-  // Queues of busy devices bind an op early: only if no idle slot takes one.
-  std::optional<Choice> choice = choose_among(state, /*idle=*/true);
-  return choice ? choice : choose_among(state, /*idle=*/false);
-}
-
-std::optional<PlacingDecider::Choice> Sparrow::choose_among(const WorldState& state, bool idle) {
   for (int32_t slot = 0; slot < state.cluster->slot_count(); ++slot) {
     const SlotStatus& status = state.slots[slot];
     const DeviceId device = state.cluster->device_of_slot(slot);
-    const DeviceStatus& its = state.devices[device.index];
-    const bool queues = its.idle_slots == 0 && static_cast<int32_t>(its.queue.size()) < its.depth;
-    if (idle ? status.phase != SlotStatus::Phase::idle : !queues) continue;
+    if (status.phase != SlotStatus::Phase::idle) continue;
     std::deque<Reservation>& queue = queues_[slot];
     while (!queue.empty()) {
       const Reservation first = queue.front();

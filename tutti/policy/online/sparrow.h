@@ -27,7 +27,6 @@ class Sparrow final : public PlacingDecider {
   void on_begin(const Cluster& cluster, uint64_t seed) override;
   void on_epoch(const WorldState& state) override;
   std::optional<Choice> choose(const WorldState& state) override;
-  std::optional<Choice> choose_among(const WorldState& state, bool idle);
 
  private:
   struct Reservation {
