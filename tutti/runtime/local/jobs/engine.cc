@@ -91,7 +91,7 @@ Result<std::shared_ptr<JobInputs>> JobEngine::prepare(const std::shared_ptr<cons
   return JobInputs::make(job, memories_, fill, everywhere);
 }
 
-Result<std::shared_ptr<JobRun>> JobEngine::make_run(std::shared_ptr<const Job> job,
+Result<std::shared_ptr<JobRun>> JobEngine::make_run(const std::shared_ptr<const Job>& job,
                                                     std::shared_ptr<JobInputs> inputs,
                                                     JobRun::Ended ended,
                                                     const std::vector<ValueId>& keep) {

@@ -46,7 +46,7 @@ class JobEngine {
   Result<std::shared_ptr<JobInputs>> prepare(const std::shared_ptr<const Job>& job,
                                              const FillInput& fill, bool everywhere = true);
   // Fails (invalid_input) if an op has no code on a device that it may run on.
-  Result<std::shared_ptr<JobRun>> make_run(std::shared_ptr<const Job> job,
+  Result<std::shared_ptr<JobRun>> make_run(const std::shared_ptr<const Job>& job,
                                            std::shared_ptr<JobInputs> inputs, JobRun::Ended ended,
                                            const std::vector<ValueId>& keep = {});
 
