@@ -57,10 +57,15 @@ TEST_F(Interrupted, SimulateShowsTheBestPlanSoFarAndExitsWith130) {
 }
 
 TEST_F(Interrupted, ClusterSaysWhatItHasAndExitsWith130) {
-  const Ran ran =
-      run({"cluster", "--jobs", "100000", "--load", "0.3", "--policy", "fifo"}, after("1"));
+  const Ran ran = run(
+      {"cluster", "--jobs", "100000", "--load", "0.3", "--saturation", "190", "--policy", "fifo"},
+      after("1"));
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
   EXPECT_NE(ran.err.find("stopped before all jobs had ended"), std::string::npos) << ran.err;
+  const Ran sooner = run({"cluster", "--jobs", "10", "--policy", "fifo"}, after("1"));
+  EXPECT_EQ(sooner.exit_code, 130) << sooner.err;
+  EXPECT_NE(sooner.err.find("stopped while the saturation was being found"), std::string::npos)
+      << sooner.err;
 }
 
 TEST_F(Interrupted, RunOfCommandsSaysHowToGoOnAndExitsWith130) {
