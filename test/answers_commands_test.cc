@@ -95,7 +95,8 @@ TEST_F(Answers, AMistypedNameInACostsFileIsAnErrorWithASuggestion) {
   expect_one_sentence(kind, "did you mean \"fwd\"?");
   // Commands that add graphs as jobs check the same.
   const std::string costs = write("costs.json", costs_for({"lu", "fwdd"}, {"cpu", "gpu"}));
-  const Ran job = run({"cluster", graph, "-m", "mixed-5", "--costs", costs, "--policy", "fifo"});
+  const Ran job = run({"cluster", graph, "--saturation", "185.7", "-m", "mixed-5", "--costs", costs,
+                       "--policy", "fifo"});
   EXPECT_EQ(job.exit_code, 2);
   expect_one_sentence(job, "did you mean \"fwd\"?");
   // What this graph or machine does not have is normal.

@@ -126,9 +126,9 @@ TEST_F(Commands, ClusterRunsJobsForRealAndVerifiesThem) {
                  "-o", graph})
                 .exit_code,
             0);
-  const Ran ran = run({"cluster", graph, "--runtime", "local", "-m", "this-host:2x1", "--jobs", "8",
-                       "--repeats", "2", "--unknown-load", "0.5", "--verify", "--policy",
-                       "fifo,heft", "--json"});
+  const Ran ran = run({"cluster", graph, "--saturation", "185.7", "--runtime", "local", "-m",
+                       "this-host:2x1", "--jobs", "8", "--repeats", "2", "--unknown-load", "0.5",
+                       "--verify", "--policy", "fifo,heft", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(number_of(ran.out, "repeats"), 2);
   EXPECT_GT(number_of(ran.out, "mean_slowdown", 0), 0);
@@ -146,8 +146,8 @@ TEST_F(Commands, ClusterRunsJobsForRealAndVerifiesThem) {
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
   }
   const auto alone = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"cluster", graph,           "--runtime", "local",
-                                      "-m",      "this-host:1x1", "--policy",  "fifo"};
+    std::vector<std::string> words = {"cluster", graph, "--saturation",  "185.7",    "--runtime",
+                                      "local",   "-m",  "this-host:1x1", "--policy", "fifo"};
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   };

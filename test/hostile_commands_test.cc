@@ -330,7 +330,7 @@ TEST_F(FullDisk, BehindStandardOutputExitsWith1) {
       {"machine", "show", "uniform-1024"},
       {"machine", "list"},
       {"policies"},
-      {"cluster", "--jobs", "2"},
+      {"cluster", "--saturation", "185.7", "--jobs", "2"},
       {"telemetry", "--readings", "1", "--interval-ms", "1"},
       {"plan", file, "-m", "uniform-1024", "--policy", "heft"},
       {"plan", file, "-m", "uniform-2", "--policy", "heft", "-o", "-"},

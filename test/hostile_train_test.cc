@@ -104,9 +104,12 @@ TEST_F(Train, SymphonyLearnsOnAMachineOfOnesOwnDecidesForRealAndIsAdapted) {
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const std::string model = folder + "/model.safetensors";
   const std::string adapted = path("adapted.safetensors");
-  const Ran ran = run({"cluster", job, "--runtime", "local", "-m", machine, "--costs", costs,
-                       "--jobs", "6", "--repeats", "1", "--policy", "symphony=" + model, "--adapt",
-                       model, "--adapted", adapted, "--verify"});
+  const Ran ran = run({"cluster",   job,     "--saturation", "185.7",
+                       "--runtime", "local", "-m",           machine,
+                       "--costs",   costs,   "--jobs",       "6",
+                       "--repeats", "1",     "--policy",     "symphony=" + model,
+                       "--adapt",   model,   "--adapted",    adapted,
+                       "--verify"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.err.find("fitted to"), std::string::npos) << ran.err;
   const std::string before = read_text(model);
@@ -116,12 +119,13 @@ TEST_F(Train, SymphonyLearnsOnAMachineOfOnesOwnDecidesForRealAndIsAdapted) {
   for (size_t i = 0; i < after.size(); ++i) changed += after[i] != before[i];
   EXPECT_GT(changed, 0U);
   EXPECT_LT(changed, 400U);  // a few dozen constants of four bytes
-  EXPECT_EQ(run({"cluster", job, "--runtime", "local", "-m", machine, "--costs", costs, "--jobs",
-                 "2", "--repeats", "1", "--policy", "symphony=" + adapted})
-                .exit_code,
-            0);
-  const Ran elsewhere = run({"cluster", job, "--runtime", "local", "-m", "this-host:1x1",
-                             "--policy", "symphony=" + model});
+  EXPECT_EQ(
+      run({"cluster", job, "--saturation", "185.7", "--runtime", "local", "-m", machine, "--costs",
+           costs, "--jobs", "2", "--repeats", "1", "--policy", "symphony=" + adapted})
+          .exit_code,
+      0);
+  const Ran elsewhere = run({"cluster", job, "--saturation", "185.7", "--runtime", "local", "-m",
+                             "this-host:1x1", "--policy", "symphony=" + model});
   EXPECT_EQ(elsewhere.exit_code, 2);
   const Ran without = run({"train", "symphony", "-m", machine, "-o", path("no")});
   EXPECT_EQ(without.exit_code, 2);

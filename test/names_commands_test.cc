@@ -52,7 +52,7 @@ class Names : public Cli {
       if (place == "run --online") words.emplace_back("--online");
       ran = run(words);
     } else if (place == "cluster") {
-      ran = run({"cluster", "--jobs", "1", "--policy", name});
+      ran = run({"cluster", "--saturation", "185.7", "--jobs", "1", "--policy", name});
     } else if (place == "serve") {
       ran = serve(name, "local");
       EXPECT_NE(ran.exit_code, 0);
@@ -124,7 +124,7 @@ TEST_F(Names, ListsInErrorsHoldAcceptedNamesOnly) {
            {"compare", {"compare", graph_, "-m", "uniform-2", "--policies"}},
            {"run", {"simulate", graph_, "-m", "uniform-2", "--policy"}},
            {"run --online", {"simulate", graph_, "-m", "uniform-2", "--online", "--policy"}},
-           {"cluster", {"cluster", "--jobs", "1", "--policy"}}}) {
+           {"cluster", {"cluster", "--saturation", "185.7", "--jobs", "1", "--policy"}}}) {
     for (const char* name : {"hefft", "cpop"}) {
       const Ran ran = run(with(words, name));
       if (ran.exit_code == 0) continue;  // cpop can plan
@@ -207,8 +207,8 @@ TEST_F(Names, HelpOfTrainNeedsNoLibtorch) {
 // The settings that deciders were tuned to are those of the command. Untuned, the slow-downs
 // here are 6.4, 5.7 and 11.9.
 TEST_F(Names, ClusterUsesTunedSettings) {
-  const Ran ran = run({"cluster", "--jobs", "60", "--load", "0.6", "--unknown-load", "0.8",
-                       "--policy", "fifo,graphene,paragon", "--json"});
+  const Ran ran = run({"cluster", "--saturation", "185.7", "--jobs", "60", "--load", "0.6",
+                       "--unknown-load", "0.8", "--policy", "fifo,graphene,paragon", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   Source source = Source::from_text("cluster", ran.out);
   const Result<Document> result = read_json(source);

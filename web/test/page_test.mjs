@@ -512,8 +512,8 @@ async function everyOutput(browser) {
   const save = (name, ...words) => write(name, tutti(...words));
   save('real.json', 'compare', 'small.json', '--machine', 'this-host:1x1', '--runtime', 'local', '--policies', 'heft,auto',
     '--repeats', '3', '--json');
-  save('jobs.json', 'cluster', '--jobs', '8', '--policy', 'fifo,graphene,heft', '--json');
-  save('jobs_real.json', 'cluster', 'small.json', '--machine', 'this-host:1x1', '--runtime', 'local', '--jobs', '3',
+  save('jobs.json', 'cluster', '--saturation', '185.7', '--jobs', '8', '--policy', 'fifo,graphene,heft', '--json');
+  save('jobs_real.json', 'cluster', 'small.json', '--saturation', '185.7', '--machine', 'this-host:1x1', '--runtime', 'local', '--jobs', '3',
     '--repeats', '2', '--policy', 'fifo,heft', '--json');
   save('what_if.json', 'what-if', 'small.json', ...machine, '--add', 'gpu', '--evaluations', '50', '--json');
   save('info.json', 'graph', 'info', 'small.json', '--json');
