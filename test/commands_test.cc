@@ -78,6 +78,11 @@ TEST_F(Commands, ClusterReplaysWhatAFileSaysTheSameWayEveryTime) {
 }
 
 TEST_F(Commands, ClusterPrintsItsSaturationWhichCanBeGivenAgain) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "with the address sanitizer the search takes longer than commands of tests may";
+#endif
+#endif
   const std::vector<std::string> words = {"cluster", "align-3", "eeg-1",    "--jobs", "40",
                                           "--load",  "0.8",     "--policy", "heft",   "--json"};
   const Ran found = run(words);
