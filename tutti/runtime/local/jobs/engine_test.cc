@@ -72,7 +72,8 @@ JobsRecord record_of(const std::vector<std::shared_ptr<JobRun>>& runs) {
   return record;
 }
 
-// Two threads admit jobs and withdraw every third at some time, while ops run.
+// Two threads admit jobs while ops run. In the first round all end, and the judge looks at them; in
+// the others every third is withdrawn at some time.
 void come_and_go(Machine machine, JobEngineOptions options) {
   constexpr int kThreads = 2;
   constexpr int kJobs = 60;
@@ -89,7 +90,7 @@ void come_and_go(Machine machine, JobEngineOptions options) {
           auto run = host.make(static_cast<size_t>(i), [&](const JobRun&) { ++told; });
           host.engine->admit(run);
           if (i % 3 == 0) std::this_thread::yield();
-          if (i % 3 == 1) host.engine->withdraw(run, failed("withdrawn"));
+          if (round > 1 && i % 3 == 1) host.engine->withdraw(run, failed("withdrawn"));
           runs[static_cast<size_t>(t)].push_back(std::move(run));
         }
       });
@@ -111,7 +112,8 @@ void come_and_go(Machine machine, JobEngineOptions options) {
       }
     }
     EXPECT_LE(withdrawn, kThreads * kJobs / 3);
-    if (withdrawn > 0) continue;  // the judge wants the others' records too
+    if (round > 1) continue;
+    EXPECT_EQ(withdrawn, 0);
     EXPECT_EQ(check_jobs(host.cluster, record_of(whole),
                          {.measured = true,
                           .queue_depth = kMostQueueDepth,
