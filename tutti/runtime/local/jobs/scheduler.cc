@@ -44,6 +44,7 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
   next_arrival_ = 0;
   runs_.clear();
   waiting_.clear();
+  last_arrival_ = Duration(0);
   promised_ = 0;
   memory_ = kUnlimitedBytes;
   for (int32_t i = 0; i < parts_.cluster.machine().memory_count(); ++i)
@@ -190,8 +191,10 @@ void Scheduler::admit_due() {
 }
 
 void Scheduler::admit(const std::shared_ptr<JobRun>& run, Duration time) {
+  // Threads that admit at the same time may have looked at the clock in another order.
+  last_arrival_ = std::max(last_arrival_, time);
   run->record_.job = run->job();
-  run->record_.arrival = time;
+  run->record_.arrival = last_arrival_;
   run->record_.start = kNever;
   waiting_.push_back(run);
   enter_waiting();

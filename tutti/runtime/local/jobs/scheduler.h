@@ -126,6 +126,7 @@ class Scheduler {
   bool endless_ = false;  // jobs are admitted as they come, and no arrivals were given
   std::vector<std::shared_ptr<JobRun>> arrivals_;
   size_t next_arrival_ = 0;
+  Duration last_arrival_{0};
   std::vector<std::shared_ptr<JobRun>> runs_;    // by JobId; null: has ended
   std::deque<std::shared_ptr<JobRun>> waiting_;  // for memory, by arrival
   int64_t memory_ = 0;                           // the least limit
