@@ -1,9 +1,10 @@
 // Clients that submit jobs to a running `tutti serve` as fast as it accepts them, wait for all of
 // them, and count how they ended. Run by bench/serve/load.
 //
-//   serve_load SERVER CLIENTS JOBS [PREFIX]
+//   serve_load SERVER CLIENTS JOBS [PREFIX [BATCH]]
 //
-// Every job has its own id and is submitted again until it is accepted. Prints one JSON
+// Every job has its own id and is submitted again until it is accepted. Each client submits BATCH
+// jobs (default: all of its own) before it waits for them. Prints one JSON
 // object; exit code 1 if a job was lost or did not end well.
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ void wait_for(HttpClient& http, const std::string& id, Client& mine) {
   }
 }
 
-int run(const std::string& server, int clients, int jobs, const std::string& prefix) {
+int run(const std::string& server, int clients, int jobs, const std::string& prefix, int batch) {
   std::vector<Client> all(static_cast<size_t>(clients));
   std::atomic<int> submitting{clients};
   std::atomic<double> submitted_ms{0};
@@ -99,9 +100,16 @@ int run(const std::string& server, int clients, int jobs, const std::string& pre
         mine.trouble = http.error().message;
         return;
       }
-      for (int job = c; job < jobs; job += clients) submit(*http, id_of(prefix, c, job), job, mine);
-      if (submitting.fetch_sub(1) == 1) submitted_ms = ms_since(start);
-      for (int job = c; job < jobs; job += clients) wait_for(*http, id_of(prefix, c, job), mine);
+      for (int first = c; first < jobs; first += batch * clients) {
+        const int end = static_cast<int>(
+            std::min<int64_t>(jobs, first + static_cast<int64_t>(batch) * clients));
+        for (int job = first; job < end; job += clients)
+          submit(*http, id_of(prefix, c, job), job, mine);
+        const bool last = end >= jobs;
+        if (last && submitting.fetch_sub(1) == 1) submitted_ms = ms_since(start);
+        for (int job = first; job < end; job += clients)
+          wait_for(*http, id_of(prefix, c, job), mine);
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -134,9 +142,10 @@ int run(const std::string& server, int clients, int jobs, const std::string& pre
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    fmt::print(stderr, "usage: serve_load SERVER CLIENTS JOBS [PREFIX]\n");
+    fmt::print(stderr, "usage: serve_load SERVER CLIENTS JOBS [PREFIX [BATCH]]\n");
     return 2;
   }
-  return tutti::run(argv[1], std::max(1, std::atoi(argv[2])), std::max(1, std::atoi(argv[3])),
-                    argc > 4 ? argv[4] : "load");
+  const int jobs = std::max(1, std::atoi(argv[3]));
+  return tutti::run(argv[1], std::max(1, std::atoi(argv[2])), jobs, argc > 4 ? argv[4] : "load",
+                    argc > 5 ? std::max(1, std::atoi(argv[5])) : jobs);
 }

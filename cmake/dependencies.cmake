@@ -56,11 +56,10 @@ option(TUTTI_STARPU "Build the runtime starpu if StarPU and MPI are installed" O
 set(TUTTI_HAVE_STARPU FALSE)
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(STARPU QUIET IMPORTED_TARGET starpu-1.3)
-  pkg_check_modules(STARPU_MPI QUIET IMPORTED_TARGET starpumpi-1.3)
   pkg_check_modules(MPI QUIET IMPORTED_TARGET ompi-c)
 endif()
 # Sanitizers would report races inside libraries that are not instrumented.
-if(TUTTI_STARPU AND STARPU_FOUND AND STARPU_MPI_FOUND AND MPI_FOUND AND NOT TUTTI_SANITIZE)
+if(TUTTI_STARPU AND STARPU_FOUND AND MPI_FOUND AND NOT TUTTI_SANITIZE)
   set(TUTTI_HAVE_STARPU TRUE)
   message(STATUS "StarPU: ${STARPU_VERSION}, with MPI")
 else()

@@ -8,6 +8,9 @@ target_include_directories(tutti_options INTERFACE $<BUILD_INTERFACE:${PROJECT_S
 target_compile_features(tutti_options INTERFACE cxx_std_20)
 target_compile_options(tutti_options INTERFACE $<BUILD_INTERFACE:-Wall> $<BUILD_INTERFACE:-Wextra>
   $<BUILD_INTERFACE:-Wpedantic> $<BUILD_INTERFACE:-Wshadow> $<BUILD_INTERFACE:-Wnon-virtual-dtor>)
+# Failed checks name files of the repository, not of the computer that built them; caches of compilers profit too.
+target_compile_options(tutti_options INTERFACE
+  $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # gcc 12 sees overlapping copies in string concatenation where there are none (GCC bug 105651).
   target_compile_options(tutti_options INTERFACE $<BUILD_INTERFACE:-Wno-restrict>)
@@ -33,6 +36,8 @@ function(tutti_unity target)
   list(FILTER sources EXCLUDE REGEX "(train/doppler/real_stage|starpu/watchdog|tools/run_report)[.]cc$")
   foreach(source ${sources})
     get_filename_component(folder ${source} DIRECTORY)
+    # Relative, so that a compiler cache serves checkouts in other folders too.
+    string(REPLACE "${CMAKE_SOURCE_DIR}/" "" folder "${folder}")
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     math(EXPR count_${folder} "0${count_${folder}} + 1")
     math(EXPR part "${count_${folder}} / 12")
@@ -64,9 +69,9 @@ function(tutti_room name)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   add_library(tutti_${name} STATIC ${sources})
   tutti_unity(tutti_${name})
-  set_target_properties(tutti_${name} PROPERTIES EXPORT_NAME ${name})
-  if(NOT name STREQUAL train)  # it needs libtorch, and only the program tutti-train uses it
-    set_property(GLOBAL APPEND PROPERTY tutti_installed_rooms ${name})
+  # Rooms are also linked into libtutti.so (cmake/library.cmake). Hidden names are called as in a program, at no cost.
+  if(NOT name MATCHES "^(calibrate|report|serve|train)$")
+    target_compile_options(tutti_${name} PRIVATE -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
   endif()
   target_link_libraries(tutti_${name} PUBLIC tutti_options fmt::fmt Threads::Threads)
   foreach(used ${ROOM_USES})

@@ -207,5 +207,36 @@ TEST_F(CheckCommands, SayAsJsonWhatWasNotApplied) {
             (std::vector<std::string>{"placement", "strict order", "ready order", "replay"}));
 }
 
+// A plan's own times count kept weights as there or as loaded; it can be run either way.
+TEST_F(CheckCommands, PlansWithKeptWeightsRunColdAndWarm) {
+  const std::string graph = write("layers.json", R"({"format": "tutti-graph", "schema_version": 1,
+ "inputs": [{"name": "w0", "bytes": 1000, "weight": true, "residence": "host"},
+            {"name": "w1", "bytes": 1000, "weight": true, "residence": "host"}],
+ "ops": [{"name": "a", "operands": ["w0"], "outputs": [{"bytes": 1}], "run_time_ns": 100},
+         {"name": "b", "operands": ["a", "w1"], "outputs": [{"bytes": 1}], "run_time_ns": 100}]})");
+  const std::string machine = write("gpu.json", R"({"schema_version": 1, "name": "m",
+ "host": [{"name": "host"}], "device": [{"name": "gpu", "kind": "gpu", "memory_bytes": 5000}],
+ "link": [{"name": "pcie", "between": ["host", "gpu"], "bandwidth_bytes_per_s": 1e9}]})");
+  const std::string warm = path("warm.json");
+  const std::string cold = path("cold.json");
+  ASSERT_EQ(run({"plan", graph, "-m", machine, "-o", warm}).exit_code, 0);
+  ASSERT_EQ(run({"plan", graph, "-m", machine, "--cold", "-o", cold}).exit_code, 0);
+  const auto simulated = [&](const std::string& plan, bool loads) {
+    std::vector<std::string> words = {"simulate", graph, "-m", machine, "--plan", plan, "--json"};
+    if (loads) words.push_back("--cold");
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran;
+  };
+  for (const bool loads : {false, true}) {
+    const std::string makespan = loads ? "\"makespan_ns\":2100" : "\"makespan_ns\":200";
+    EXPECT_NE(simulated(warm, loads).out.find(makespan), std::string::npos);
+    EXPECT_NE(simulated(cold, loads).out.find(makespan), std::string::npos);
+  }
+  EXPECT_NE(simulated(warm, true).err.find("not those of a run with --cold"), std::string::npos);
+  EXPECT_EQ(simulated(cold, true).err, "");
+  EXPECT_NE(run({"check", graph, "-m", machine, "--plan", warm, "--cold"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace tutti

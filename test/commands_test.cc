@@ -441,6 +441,12 @@ TEST_F(Commands, CalibrateAndValidateSayWhatIsWrongInOneSentence) {
       {run({"run", graph, "-m", "this-host:1x1", "--trace", path("no/t.json")}),
        "no/t.json: cannot be written"},
       {run({"validate", graph, "--update-costs"}), "--update-costs needs"},
+      {run({"validate", "--online", graph}), "--online needs --costs"},
+      {run({"validate", "--online", "--costs", costs}), "--online needs jobs"},
+      {run({"validate", "--online", graph, "--costs", path("absent.toml")}), "absent.toml"},
+      {run({"validate", "--online", graph, "--plans", "3"}), "--plans"},
+      {run({"validate", "--online", graph, "--policy", "fifo"}), "two policies"},
+      {run({"validate", graph, "--load", "0.5"}), "add --online"},
       {run({"validate", graph, "-m", "p100-4", "--costs", path("absent.toml")}), "absent.toml"},
   };
   for (const auto& [ran, part] : cases) {
@@ -472,6 +478,15 @@ TEST_F(Commands, CalibrateMeasuresThisHostAndValidateRunsOtherGraphs) {
   ASSERT_EQ(validated.exit_code, 0) << validated.err;
   EXPECT_NE(read_text(costs).find("\"validation\""), std::string::npos);
   EXPECT_GT(number_of(read_text(path("v.json")), "real_ns"), 0);
+  const Ran online = run({"validate", "--online", other, "-m", "this-host:1x1", "--costs", costs,
+                          "--policy", "fifo,critical_path", "--jobs", "4", "--repeats", "2",
+                          "--saturation", "200", "-o", path("online.json")});
+  ASSERT_EQ(online.exit_code, 0) << online.err;
+  EXPECT_NE(online.out.find("2 turns of 4 jobs under 2 policies"), std::string::npos) << online.out;
+  EXPECT_EQ(number_of(read_text(path("online.json")), "turns"), 2);
+  const Ran seen = run({"validate", "--online", graph, "-m", "this-host:1x1", "--costs", costs});
+  EXPECT_EQ(seen.exit_code, 2);
+  expect_one_sentence(seen, "were measured on this graph");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,7 @@ std::string path_in(const std::string& span) {
 
 // "compare" for "tutti compare graph.json"; empty if it is no such command.
 std::string command_in(const std::string& text) {
-  static const std::regex kCommand(R"(tutti ([a-z-]+).*)");
+  static const std::regex kCommand(R"(tutti ([a-z][a-z-]*).*)");
   std::smatch match;
   return std::regex_match(text, match, kCommand) ? match[1].str() : "";
 }
@@ -124,18 +125,20 @@ TEST(Docs, EveryCommandExists) {
   EXPECT_GT(count, 10);
 }
 
-TEST(Docs, ReadmeNamesEveryCommandAndPolicy) {
-  const std::string readme = repository_text("README.md");
+TEST(Docs, ReferencePagesNameEveryCommandAndPolicy) {
+  const std::string commands = repository_text("docs/commands.md");
   const std::string ending = "_command.cc";
   for (const std::string& path : repository_files("tools", ending)) {
     const std::string file = std::filesystem::path(path).filename().string();
     std::string name = file.substr(0, file.size() - ending.size());
     std::replace(name.begin(), name.end(), '_', '-');  // what_if_command.cc: tutti what-if
-    EXPECT_NE(readme.find("`tutti " + name), std::string::npos) << "README.md lacks tutti " << name;
+    EXPECT_NE(commands.find("`tutti " + name), std::string::npos)
+        << "docs/commands.md lacks tutti " << name;
   }
+  const std::string policies = repository_text("docs/policies.md");
   for (const PolicyEntry& entry : policy_registry()) {
-    EXPECT_NE(readme.find("`" + entry.name + "`"), std::string::npos)
-        << "README.md lacks policy " << entry.name;
+    EXPECT_NE(policies.find("`" + entry.name + "`"), std::string::npos)
+        << "docs/policies.md lacks policy " << entry.name;
   }
 }
 
@@ -155,6 +158,14 @@ TEST(Docs, TranscriptsAreThoseOfExamples) {
   }
 }
 
+// It is compiled and run by examples/04_embed.
+TEST(Docs, TheFirstProgramOfTheReadmeIsTheTestedOneInTwentyLines) {
+  const std::string program = repository_text("examples/04_embed/first.cc");
+  EXPECT_NE(repository_text("README.md").find("```cpp\n" + program + "```"), std::string::npos)
+      << "README.md should show examples/04_embed/first.cc as it is";
+  EXPECT_LE(lines_of(program).size(), 20U);
+}
+
 TEST(Docs, EveryExampleSaysWhatItPrints) {
   const auto examples = std::filesystem::path(TUTTI_SOURCE_DIR) / "examples";
   int count = 0;
@@ -168,10 +179,38 @@ TEST(Docs, EveryExampleSaysWhatItPrints) {
   EXPECT_GT(count, 0);
 }
 
+// Question, answer, one figure, the method with its commands, the data; history is in the notebook.
+// Parts that a script makes do not count for the length.
+TEST(Docs, ResultPagesFollowOneTemplateOnTwoScreens) {
+  int count = 0;
+  for (const std::string& file : repository_files("docs/results", ".md")) {
+    if (file.find("/notebook/") != std::string::npos || file.ends_with("README.md")) continue;
+    ++count;
+    const std::string text = repository_text(file);
+    for (const char* part : {"**Question.** ", "**Answer.** ", ".svg)", "\n|", "**Method.** ",
+                             "**Data.** ", "\n```\n"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << file << " lacks " << part;
+    }
+    int lines = 0;
+    int words = 0;
+    bool made = false;
+    for (const std::string& line : lines_of(text)) {
+      if (line.starts_with("<!-- ")) made = line.find(": made by ") != std::string::npos;
+      if (made) continue;
+      ++lines;
+      std::istringstream stream(line);
+      for (std::string word; stream >> word;) ++words;
+    }
+    EXPECT_LE(lines, 120) << file;
+    EXPECT_LE(words, 900) << file;
+  }
+  EXPECT_GT(count, 20);
+}
+
 TEST(Docs, IndexesListEveryPage) {
   const std::pair<const char*, const char*> indexes[] = {{"docs/adr", "docs/adr/README.md"},
                                                          {"docs/results", "docs/results/README.md"},
-                                                         {"docs/formats", "README.md"},
+                                                         {"docs/formats", "docs/formats/README.md"},
                                                          {"examples", "README.md"}};
   for (const auto& [folder, index] : indexes) {
     const std::string listed = repository_text(index);

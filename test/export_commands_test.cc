@@ -1,7 +1,5 @@
-// What tutti export and tutti completion promise: run as a user would.
+// What tutti export promises: run as a user would.
 
-#include <cstdlib>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +11,6 @@ namespace tutti {
 namespace {
 
 using ExportCommand = Cli;
-using CompletionCommand = Cli;
 
 TEST_F(ExportCommand, WritesThePlanInEveryForm) {
   const std::string graph = write("graph.json", kGraph);
@@ -73,30 +70,32 @@ TEST_F(ExportCommand, AnnotatesNothingButOnnxModels) {
   expect_one_sentence(ran, "--to ort annotates the ONNX model");
 }
 
-TEST_F(CompletionCommand, KnowsEveryCommandThatHelpLists) {
-  const Ran script = run({"completion", "bash"});
-  ASSERT_EQ(script.exit_code, 0) << script.err;
-  const Ran help = run({"--help"});
-  const std::string list = help.out.substr(help.out.find("Subcommands:"));
-  const std::regex row(R"(\n  ([a-z-]+)  )");
-  int count = 0;
-  for (auto it = std::sregex_iterator(list.begin(), list.end(), row); it != std::sregex_iterator();
-       ++it) {
-    ++count;
-    EXPECT_NE(script.out.find("    '" + (*it)[1].str() + "') words='"), std::string::npos)
-        << (*it)[1];
+TEST_F(ExportCommand, GivesATraceArrowsAndCountersThatTheJudgeIgnores) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::string trace = path("trace.json");
+  const std::string seen = path("seen.json");
+  ASSERT_EQ(
+      run({"simulate", graph, "-m", "uniform-2", "--policy", "heft", "--trace", trace}).exit_code,
+      0);
+  const Ran ran =
+      run({"export", graph, "-m", "uniform-2", "--trace", trace, "--to", "perfetto", "-o", seen});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  for (const char* part : {R"("ph":"s")", R"("ph":"f","bp":"e")", R"("ph":"C")"}) {
+    EXPECT_NE(read_text(seen).find(part), std::string::npos) << part;
+    EXPECT_EQ(read_text(trace).find(part), std::string::npos) << part;
   }
-  EXPECT_GT(count, 12) << help.out;
+  const Ran judged = run({"check", graph, "-m", "uniform-2", "--trace", seen});
+  EXPECT_EQ(judged.exit_code, 0) << judged.err << judged.out;
 }
 
-TEST_F(CompletionCommand, CompletesInAShell) {
-  const std::string script = write("complete.bash", run({"completion", "bash"}).out + R"(
-COMP_WORDS=(tutti graph mak); COMP_CWORD=2; _tutti
-[ "${COMPREPLY[*]}" = make ] || exit 3
-COMP_WORDS=(tutti plan g --polic); COMP_CWORD=3; _tutti
-[ "${COMPREPLY[*]}" = --policy ] || exit 4
-)");
-  EXPECT_EQ(std::system(("cd / && bash '" + script + "'").c_str()), 0);
+TEST_F(ExportCommand, AsksForAPlanOrATraceAsTheFormNeeds) {
+  const std::string graph = write("graph.json", kGraph);
+  const Ran perfetto = run({"export", graph, "-m", "uniform-2", "--plan", "p", "--to", "perfetto"});
+  EXPECT_EQ(perfetto.exit_code, 2);
+  expect_one_sentence(perfetto, "--to perfetto shows a run: give --trace");
+  const Ran csv = run({"export", graph, "-m", "uniform-2", "--to", "csv"});
+  EXPECT_EQ(csv.exit_code, 2);
+  expect_one_sentence(csv, "--to csv writes a plan: give --plan");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "tutti/machine/file.h"
 #include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
+#include "tutti/report/online_validation.h"
 #include "tutti/report/validation.h"
 #include "tutti/runtime/command/journal.h"
 #include "tutti/runtime/sim/jobs/arrivals.h"
@@ -163,6 +164,10 @@ TEST(Formats, CalibrationExamplesAreCalibrations) {
 TEST(Formats, ValidationExamplesAreValidations) {
   for (Source& source : examples_in("validation.md")) {
     const Result<ReportedValidation> validation = read_validation(source);
+    EXPECT_TRUE(validation) << validation.error().message;
+  }
+  for (Source& source : examples_in("online-validation.md")) {
+    const Result<ReportedOnlineValidation> validation = read_online_validation(source);
     EXPECT_TRUE(validation) << validation.error().message;
   }
 }

@@ -98,7 +98,7 @@ ENTRY main {
   EXPECT_EQ(ops({"graph", "info", hlo, "--no-fuse", "--json"}), 2);
   EXPECT_EQ(run({"plan", hlo, "--no-fuse", "--policy", "heft"}).exit_code, 0);
   expect_one_sentence(run({"plan", write("graph.json", kGraph), "--no-fuse"}),
-                      "--no-fuse is for HLO text");
+                      "--no-fuse is for HLO and StableHLO text");
 }
 
 // One model as two frameworks wrote it. Without fusion, every instruction of the HLO text cost a

@@ -5,7 +5,7 @@
 
 #include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
-#include "tutti/runtime/conformance.h"
+#include "tutti/runtime/conformance_testing.h"
 #include "tutti/runtime/null/null.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/search/planners.h"

@@ -199,6 +199,54 @@ TEST_F(ServeCommands, RealJobsShareTheMachineUnderADecider) {
   EXPECT_EQ(end(SIGTERM), 0);
 }
 
+TEST_F(ServeCommands, ReloadChangesThePolicyAndRefusesWhatCannotBe) {
+  const std::string machine = write("machine.json", run({"machine", "show", "uniform-2"}).out);
+  serve({"--runtime", "sim", "--machine", machine});
+  const Ran other = ask({"reload", "--policy", "graphene"});
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_NE(other.out.find("decided by graphene"), std::string::npos) << other.out;
+  const Ran unknown = ask({"reload", "--policy", "nobody"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  expect_one_sentence(unknown, "nobody");
+  EXPECT_EQ(ask({"submit", write("graph.json", kGraph), "--wait"}).exit_code, 0);
+  write("machine.json", "{");
+  const Ran broken = ask({"reload"});
+  EXPECT_EQ(broken.exit_code, 2);
+  expect_one_sentence(broken, "machine.json");
+  signal(SIGHUP);
+  EXPECT_EQ(ask({"submit", path("graph.json"), "--wait"}).exit_code, 0);  // the old one stays
+  EXPECT_NE(ask({"status"}).out.find("decided by graphene"), std::string::npos);
+  EXPECT_EQ(end(SIGTERM), 0);
+  EXPECT_NE(read_text(path("err")).find("all stays as it was"), std::string::npos);
+}
+
+TEST_F(ServeCommands, ClientsAreListedWithTheirSharesAndHeldToTheirQuotas) {
+  const std::string tokens =
+      write("tokens", "alice 0123456789abcdef0123\nbob 0123456789abcdef0124\n");
+  const std::string alice = write("alice", "0123456789abcdef0123\n");
+  const std::string bob = write("bob", "0123456789abcdef0124\n");
+  for (const std::string& file : {tokens, alice, bob}) ::chmod(file.c_str(), 0600);
+  const std::string clients = write(
+      "clients.json",
+      R"({"schema_version": 1, "client": [{"name": "alice", "weight": 3}, {"name": "bob", "open_jobs": 1}]})");
+  serve(
+      {"--runtime", "sim", "--machine", "uniform-2", "--token-file", tokens, "--clients", clients});
+  const std::string graph = write("graph.json", kGraph);
+  EXPECT_EQ(ask({"submit", graph, "--wait", "--token-file", alice}).exit_code, 0);
+  EXPECT_EQ(ask({"submit", graph, "--wait", "--token-file", bob}).exit_code, 0);
+  const Ran status = ask({"status", "--token-file", bob});
+  EXPECT_NE(status.out.find("share of device time"), std::string::npos) << status.out;
+  EXPECT_NE(status.out.find("alice"), std::string::npos) << status.out;
+  write("clients.json", R"({"schema_version": 1, "client": [{"name": "alice", "wieght": 3}]})");
+  const Ran broken = ask({"reload", "--token-file", bob});
+  EXPECT_EQ(broken.exit_code, 2);
+  expect_one_sentence(broken, "wieght");
+  EXPECT_EQ(end(SIGTERM), 0);
+  const Ran refused = run({"serve", "--state", path("jobs"), "--clients", clients});
+  EXPECT_EQ(refused.exit_code, 2);
+  expect_one_sentence(refused, "clients.json:1");
+}
+
 TEST_F(ServeCommands, ATokenIsAskedOfEverybody) {
   const std::string token = write("token", "0123456789abcdef0123\n");
   ASSERT_EQ(::chmod(token.c_str(), 0600), 0);
@@ -258,7 +306,7 @@ TEST_F(ServeCommands, ServeRefusesWhatItCannotDoInOneSentence) {
       {{"--policy", "symphony"}, "symphony=FILE"},
       {{"--policy", "fifo", "--quick", "graphene"}, "models of Symphony"},
       {{"--machine", "nowhere"}, "nowhere"},
-      {{"--parallel", "3"}, "several at once need a decider"},
+      {{"--clients", path("absent.toml")}, "absent.toml"},
       {{"--run-log", path("no/such/folder")}, "cannot be written"},
   };
   for (const auto& [more, sentence] : wrong) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tutti/policy/registry.h"
 #include "tutti/search/evaluate/scenario_simulator.h"
@@ -24,12 +23,6 @@ std::optional<Duration> single_device_makespan(const Problem& problem, SimModel 
     total += *makespan;
   }
   return total / runs;
-}
-
-double gap_to(Duration bound, double makespan_ns) {
-  if (makespan_ns == 0) return 0;
-  if (bound.count() == 0) return std::numeric_limits<double>::quiet_NaN();
-  return makespan_ns / static_cast<double>(bound.count()) - 1;
 }
 
 std::string gap_text(double gap) {

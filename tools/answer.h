@@ -17,8 +17,7 @@ namespace tutti {
 std::optional<Duration> single_device_makespan(const Problem& problem, SimModel model,
                                                ReadyOrder order, uint64_t seed, int runs);
 
-// makespan / bound - 1; NaN if the bound is 0 (JSON: null).
-double gap_to(Duration bound, double makespan_ns);
+// Of gap_to.
 std::string gap_text(double gap);
 
 std::string answer_line(const std::string& policy, Duration makespan, const Bounds& bounds,

@@ -130,8 +130,7 @@ Result<void> learn_from(const std::string& path, const Graphs& graphs, const Mac
           "their time; record one without --bulk-synchronous");
     }
     if (!is_measured(*trace)) {
-      fmt::print(stderr, "tutti: warning: {} is simulated: it tells what the simulator was told\n",
-                 path);
+      print_warning(fmt::format("{} is simulated: it tells what the simulator was told", path));
     }
     knowledge.learn(*problem, *trace, path);
     knowledge.note_graph(graph);
@@ -234,7 +233,7 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   std::vector<const Graph*> sources;
   for (const auto& imported : graphs) sources.push_back(&imported->graph);
   for (const std::string& what : unmeasured_ops(machine, sources, can_run)) {
-    fmt::print(stderr, "tutti: warning: not measured: {}\n", what);
+    print_warning("not measured: " + what);
   }
   const uint64_t print = experiments_fingerprint(*experiments);
   if (state.experiments_fingerprint != print) state.runs = 0;
@@ -257,7 +256,7 @@ Result<void> measure(const CalibrateArguments& arguments, const Machine& machine
   if (shows_progress()) fmt::print(stderr, "\r\033[K");
   if (!done) return done.error();
   for (const std::string& failure : done->failures) {
-    fmt::print(stderr, "tutti: warning: left out {}\n", failure);
+    print_warning("left out " + failure);
   }
   const auto count = static_cast<int64_t>(experiments->size());
   if (done->runs < int64_t{2} * options.in_a_row * count) {
@@ -428,7 +427,7 @@ void add_calibrate_command(CLI::App& app, int& exit_code) {
   command->add_option("--machine-output", arguments->machine_output,
                       "Write the machine with measured links and overheads here");
   command->add_option("--state", arguments->state,
-                      "Keep all that is known in this file, and go on from it if it is there");
+                      "Save everything measured in this file, and continue from it if it exists");
   auto* traces =
       command->add_option("--from-trace", arguments->traces,
                           "Run nothing, and learn from these traces of the graphs on this machine");

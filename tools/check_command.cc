@@ -227,6 +227,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CheckArguments>();
   arguments->inputs.add_to(*command);
   arguments->inputs.add_noise_to(*command);
+  arguments->inputs.add_cold_to(*command);
   command->add_flag("--json", arguments->json, "Print the verdict as JSON");
   command->add_option("--plan", arguments->plan, "Plan file");
   command->add_option("--trace", arguments->trace, "Trace file, made by simulate --trace");

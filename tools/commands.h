@@ -21,6 +21,7 @@ void add_plan_command(CLI::App& app, int& exit_code);
 void add_simulate_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
+void add_batch_command(CLI::App& app, int& exit_code);
 void add_cluster_command(CLI::App& app, int& exit_code);
 void add_check_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
@@ -37,8 +38,11 @@ void add_submit_command(CLI::App& app, int& exit_code);
 void add_status_command(CLI::App& app, int& exit_code);
 void add_cancel_command(CLI::App& app, int& exit_code);
 void add_drain_command(CLI::App& app, int& exit_code);
+void add_reload_command(CLI::App& app, int& exit_code);
 void add_journal_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
+void add_version_command(CLI::App& app, int& exit_code);
+void add_help_command(CLI::App& app, int& exit_code);
 
 }  // namespace tutti
 

@@ -1,14 +1,13 @@
-// tutti completion: a script that lets a shell complete the command line. Commands and flags are
-// those the parser has, so the script cannot fall behind.
+// tutti completion: a script that lets a shell complete the command line.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tools/policy_list.h"
+#include "tools/print/completion_scripts.h"
 #include "tutti/machine/preset.h"
 #include "tutti/search/deciders.h"
 #include "tutti/search/planners.h"
@@ -16,65 +15,77 @@
 namespace tutti {
 namespace {
 
-std::vector<std::string> flags_of(const CLI::App& command) {
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
-  }
-  return flags;
-}
-
-// What the script holds for a command and each below it; `path` is "graph make".
-void add_command(const CLI::App& command, const std::string& path, std::vector<std::string>& paths,
-                 std::string& cases) {
-  paths.push_back(path);
-  std::vector<std::string> words;
-  const auto below = command.get_subcommands([](const CLI::App*) { return true; });
-  for (const CLI::App* sub : below) words.push_back(sub->get_name());
-  for (const std::string& flag : flags_of(command)) words.push_back(flag);
-  cases += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(words, " "));
-  for (const CLI::App* sub : below) {
-    add_command(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), paths, cases);
-  }
-}
-
-std::string bash_script(const CLI::App& app) {
-  std::string cases;
-  std::vector<std::string> paths;
-  add_command(app, "", paths, cases);
+// What flags of more than one command take.
+struct KnownValues {
   std::vector<std::string> policies;
-  for (const PolicyEntry& entry : all_planners({})) policies.push_back(entry.name);
   std::vector<std::string> deciders;
-  for (const PolicyEntry& entry : all_deciders()) deciders.push_back(entry.name);
+  std::vector<std::string> of_serve;
   std::vector<std::string> machines = {"this-host"};
-  for (const Preset& preset : machine_presets()) machines.push_back(preset.name);
-  return fmt::format(R"(# Completion of tutti for bash: source <(tutti completion bash)
-_tutti() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} path='' words='' i
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    case "${{path:+$path }}${{COMP_WORDS[i]}}" in
-      '{}') path=${{path:+$path }}${{COMP_WORDS[i]}} ;;
-    esac
-  done
-  case $path in
-{}  esac
-  case "$path $previous" in
-    'cluster -p'|'cluster --policy') words='{}' ;;
-    'serve --policy') words='{}' ;;
-    *' --policy'|*' --policies') words='{}' ;;
-  esac
-  case $previous in
-    -m|--machine) words='{}' ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "$current"))
-}}
-complete -o filenames -F _tutti tutti
-)",
-                     fmt::join(paths, "'|'"), cases, fmt::join(deciders, " "),
-                     fmt::join(names_for_real_service(), " "), fmt::join(policies, " "),
-                     fmt::join(machines, " "));
+
+  KnownValues() {
+    for (const PolicyEntry& entry : all_planners({})) policies.push_back(entry.name);
+    for (const PolicyEntry& entry : all_deciders()) deciders.push_back(entry.name);
+    of_serve = names_for_real_service();
+    for (const Preset& preset : machine_presets()) machines.push_back(preset.name);
+  }
+
+  std::vector<std::string> of(const std::string& path, const std::string& flag) const {
+    if (flag == "--machine") return machines;
+    if (flag != "--policy" && flag != "--policies") return {};
+    return path == "cluster" ? deciders : path == "serve" ? of_serve : policies;
+  }
+};
+
+// {"fifo", "lifo"} of "TEXT:{fifo,lifo}", as which the parser names what it accepts.
+std::vector<std::string> accepted_by(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t open = type.find('{');
+  const size_t close = type.find('}', open);
+  if (close == std::string::npos) return {};
+  return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+}
+
+void add_option(const CLI::Option& option, const KnownValues& known, CompletedCommand& command) {
+  CompletedWord word;
+  word.what = option.get_description();
+  word.takes_value = option.get_items_expected_max() > 0;
+  word.values = accepted_by(option);
+  for (const std::string& name : option.get_lnames()) word.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) word.names.push_back("-" + name);
+  for (const std::string& name : word.names) {
+    if (word.values.empty()) word.values = known.of(command.path, name);
+  }
+  if (!word.names.empty()) {
+    command.flags.push_back(std::move(word));
+  } else if (command.values.empty()) {
+    command.values = std::move(word.values);
+  }
+}
+
+void add_command(const CLI::App& app, const std::string& path, const KnownValues& known,
+                 std::vector<CompletedCommand>& commands) {
+  CompletedCommand command{.path = path, .below = {}, .flags = {}, .values = {}};
+  const auto below = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* sub : below) {
+    CompletedWord word;
+    word.names = {sub->get_name()};
+    word.what = sub->get_description();
+    command.below.push_back(std::move(word));
+  }
+  for (const CLI::Option* option : app.get_options()) add_option(*option, known, command);
+  commands.push_back(std::move(command));
+  for (const CLI::App* sub : below) {
+    add_command(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), known,
+                commands);
+  }
+}
+
+std::string script_for(const std::string& shell, const CLI::App& app) {
+  std::vector<CompletedCommand> commands;
+  add_command(app, "", KnownValues(), commands);
+  if (shell == "zsh") return zsh_completion(commands);
+  if (shell == "fish") return fish_completion(commands);
+  return bash_completion(commands);
 }
 
 }  // namespace
@@ -85,10 +96,11 @@ void add_completion_command(CLI::App& app, int& /*exit_code*/) {
   command->footer("Example: source <(tutti completion bash)");
   auto shell = std::make_shared<std::string>();
   accept_seed(*command);
-  command->add_option("shell", *shell, "The shell: bash")
+  command->add_option("shell", *shell, "The shell")
       ->required()
-      ->check(CLI::IsMember({"bash"}));
-  command->callback([&app, shell = std::move(shell)] { fmt::print("{}", bash_script(app)); });
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback(
+      [&app, shell = std::move(shell)] { fmt::print("{}", script_for(*shell, app)); });
 }
 
 }  // namespace tutti

@@ -102,7 +102,7 @@ int run_import(const CostsArguments& arguments) {
 }  // namespace
 
 void add_costs_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("costs", "Make costs files of what was measured");
+  CLI::App* command = app.add_subcommand("costs", "Make costs files from measurements");
   command->require_subcommand(1);
   add_costs_demands(*command, exit_code);
   CLI::App* import = command->add_subcommand("import", "Take the run times of ops from a profile");

@@ -86,8 +86,8 @@ int run_demands(const DemandArguments& arguments) {
 void add_costs_demands(CLI::App& costs, int& exit_code) {
   CLI::App* command = costs.add_subcommand(
       "demands",
-      "Add what ops draw on memory: the bytes of their operands and outputs over their "
-      "run times, as if nothing were cached");
+      "Add the memory traffic of ops: the bytes of their operands and outputs divided by "
+      "their run times, as if nothing were cached");
   command->footer(
       "Example: tutti costs demands a.json b.json -m machine.toml --costs costs.json -o "
       "with-demands.json\n"

@@ -129,7 +129,9 @@ void add_explain_command(CLI::App& app, int& exit_code) {
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);
   command->add_option("--plan", arguments->plan, "Explain this plan");
-  command->add_option("--policy", arguments->policy, "Without --plan: explain what this one plans")
+  command
+      ->add_option("--policy", arguments->policy,
+                   "Without --plan: explain the plan that this policy makes")
       ->excludes("--plan")
       ->capture_default_str();
   command->callback([arguments, &exit_code] { exit_code = run_explain(*arguments); });

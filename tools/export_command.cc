@@ -1,4 +1,4 @@
-// tutti export: a plan in the form that another program reads.
+// tutti export: a plan, or a trace, in the form that another program reads.
 
 #include <fmt/format.h>
 
@@ -9,6 +9,8 @@
 #include "tutti/base/file/output.h"
 #include "tutti/plan/export/export.h"
 #include "tutti/plan/export/onnx.h"
+#include "tutti/report/page.h"
+#include "tutti/trace/file.h"
 
 namespace tutti {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 struct ExportArguments {
   ProblemInputs inputs;
   std::string plan;
+  std::string trace;
   std::string to;
   std::string output = "-";
 };
@@ -56,9 +59,36 @@ std::string exported(const std::string& to, const Plan& plan, const Problem& pro
   return plan_to_sched_rec(plan, problem);
 }
 
+// A trace for ui.perfetto.dev, with arrows and counters.
+int run_perfetto(const ExportArguments& arguments, const Problem& problem) {
+  Result<Source> source = Source::open(arguments.trace);
+  if (!source) return report(source.error());
+  const Result<Trace> trace = read_trace(*source, problem);
+  if (!trace) return report(trace.error());
+  // What the page refuses to draw, such as a span that ends before it starts, has no arrows either.
+  const Result<ReportedRun> run = run_of_trace(problem, source->name(), *trace);
+  if (!run) return report(run.error());
+  Result<Output> output = Output::open(arguments.output);
+  if (!output) return report(output.error());
+  write_viewer_trace(problem, run->trace, *output);
+  if (Result<void> written = output->commit(); !written) return report(written.error());
+  if (arguments.output != "-") {
+    fmt::print("written to {}; open it at ui.perfetto.dev\n", arguments.output);
+  }
+  return 0;
+}
+
 int run_export(const ExportArguments& arguments) {
+  const bool of_trace = arguments.to == "perfetto";
+  if (of_trace != arguments.plan.empty() || of_trace == arguments.trace.empty()) {
+    return report(invalid_input(of_trace ? "--to perfetto shows a run: give --trace, and no --plan"
+                                         : fmt::format("--to {} writes a plan: give --plan, and no "
+                                                       "--trace",
+                                                       arguments.to)));
+  }
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
+  if (of_trace) return run_perfetto(arguments, *loaded->problem);
   const Problem& problem = *loaded->problem;
   const Result<Plan> plan = load_good_plan(arguments.plan, problem);
   if (!plan) return report(plan.error());
@@ -72,20 +102,25 @@ int run_export(const ExportArguments& arguments) {
 }  // namespace
 
 void add_export_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("export", "Write a plan as another program reads it");
+  CLI::App* command =
+      app.add_subcommand("export", "Write a plan or a trace as another program reads it");
   command->footer(
-      "Example: tutti export graph.json --machine p100-4 --plan plan.json --to csv -o plan.csv");
+      "Example: tutti export graph.json --machine p100-4 --plan plan.json --to csv -o plan.csv\n"
+      "         tutti export graph.json --machine p100-4 --trace trace.json --to perfetto -o "
+      "see.json");
   auto arguments = std::make_shared<ExportArguments>();
   arguments->inputs.add_to(*command);
   accept_seed(*command);
-  command->add_option("--plan", arguments->plan, "The plan")->required();
+  command->add_option("--plan", arguments->plan, "The plan, for all but perfetto");
+  command->add_option("--trace", arguments->trace, "The trace of a run, for perfetto");
   command
       ->add_option(
           "--to", arguments->to,
           "csv: a table; ort: the ONNX model, annotated for ONNX Runtime; torch: a device map "
-          "for PyTorch; starpu: hints for StarPU")
+          "for PyTorch; starpu: hints for StarPU; perfetto: a trace with arrows along the data, "
+          "memory and bandwidth")
       ->required()
-      ->check(CLI::IsMember({"csv", "ort", "torch", "starpu"}));
+      ->check(CLI::IsMember({"csv", "ort", "torch", "starpu", "perfetto"}));
   command->add_option("-o,--output", arguments->output, "Write it here; - is standard output")
       ->capture_default_str();
   command->callback([arguments, &exit_code] { exit_code = run_export(*arguments); });

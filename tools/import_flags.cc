@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "tools/print/messages.h"
+
 namespace tutti {
 namespace {
 
@@ -47,9 +49,10 @@ void ImportFlags::add_to(CLI::App& command) {
       .add_option("--shard", shards,
                   "ONNX: split large products with weights into that many blocks of columns")
       ->check(CLI::Range(1, 4096));
-  command.add_flag("--no-fuse", no_fuse,
-                   "HLO: keep each instruction an op of its own, instead of fusing a module that "
-                   "XLA has not optimised");
+  command.add_flag(
+      "--no-fuse", no_fuse,
+      "HLO and StableHLO: keep each instruction an op of its own, instead of fusing a module that "
+      "XLA has not optimised");
 }
 
 Result<Imported> ImportFlags::load(Source& source, bool scale_by_machine_speed) const {
@@ -62,12 +65,14 @@ Result<Imported> ImportFlags::load(Source& source, bool scale_by_machine_speed) 
   if (!imported) return imported;
   if (quiet) imported->warnings.clear();
   for (const std::string& warning : imported->warnings) {
-    fmt::print(stderr, "tutti: warning: {}: {}\n", source.name(), warning);
+    print_warning(fmt::format("{}: {}", source.name(), warning));
   }
   const std::string& format = imported->format;
   if (format != "onnx" && !dims.empty()) return misplaced(source, "--dim", "ONNX models", format);
   if (format != "onnx" && shards != 1) return misplaced(source, "--shard", "ONNX models", format);
-  if (format != "hlo" && no_fuse) return misplaced(source, "--no-fuse", "HLO text", format);
+  if (format != "hlo" && format != "stablehlo" && no_fuse) {
+    return misplaced(source, "--no-fuse", "HLO and StableHLO text", format);
+  }
   return imported;
 }
 

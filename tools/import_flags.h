@@ -1,5 +1,5 @@
 // The flags of commands that read graphs in foreign formats: --dim and --shard for ONNX models,
-// --no-fuse for HLO text.
+// --no-fuse for HLO and StableHLO text.
 
 #ifndef TUTTI_TOOLS_IMPORT_FLAGS_H_
 #define TUTTI_TOOLS_IMPORT_FLAGS_H_

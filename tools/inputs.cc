@@ -29,12 +29,13 @@ void ProblemInputs::add_to(CLI::App& command, GraphArgument where) {
 }
 
 void ProblemInputs::add_rest_to(CLI::App& command) {
-  command
-      .add_option("-m,--machine", machine,
-                  "Machine: a preset (tutti machine list), a machine file, this-host, "
-                  "this-host:4x2, or recorded "
-                  "(WfFormat: the machines named in the graph file)")
-      ->capture_default_str();
+  machine_flag = command
+                     .add_option("-m,--machine", machine,
+                                 "Machine: a preset (tutti machine list), a machine file, "
+                                 "this-host, this-host:4x2, or recorded (WfFormat, "
+                                 "dnn_partitioning: the machines named in the graph file; the "
+                                 "default for dnn_partitioning)")
+                     ->capture_default_str();
   command.add_option("--costs", costs, "Costs file: run times by kind, efficiencies, noise");
   command.add_option("--constraints", constraints,
                      "Constraints file: memory, colocation, pins, forbidden pairs");
@@ -50,6 +51,13 @@ void ProblemInputs::add_noise_to(CLI::App& command) {
       .add_option("--noise", noise,
                   "Spread of log-normal noise on run times and transfers, such as 0.1; 0 is none")
       ->check(finite_range(0, 10));
+}
+
+void ProblemInputs::add_cold_to(CLI::App& command) {
+  command.add_flag(
+      "--cold", cold,
+      "Count the time in which kept weights are loaded from their home; without --cold "
+      "they are in place when the run begins");
 }
 
 Result<LoadedProblem> ProblemInputs::load() const {
@@ -89,8 +97,10 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
         "--as-recorded needs --machine recorded: only there are the hosts it names");
   }
   const Graph& read_graph = imported->graph;
-  Result<Machine> loaded_machine = given                   ? Result<Machine>(std::move(*given))
-                                   : machine == "recorded" ? recorded_machine(*imported)
+  const bool chosen = machine_flag == nullptr || machine_flag->count() > 0;
+  const bool recorded = machine == "recorded" || (!chosen && imported->devices.has_value());
+  Result<Machine> loaded_machine = given      ? Result<Machine>(std::move(*given))
+                                   : recorded ? recorded_machine(*imported)
                                    : read_graph.command_count() > 0 ? load_command_machine(machine)
                                                                     : load_machine(machine);
   if (!loaded_machine) return loaded_machine.error();
@@ -134,6 +144,7 @@ Result<LoadedProblem> ProblemInputs::load_with(Source& graph_source,
     if (!read) return read.error();
     rules = std::move(*read);
   }
+  rules.cold = cold;
   if (values_are_files && rules.memory_limits.empty()) rules.memory = false;
   if (as_recorded) pin_as_recorded(*loaded.imported, unconstrained->graph, rules);
   Result<Problem> problem = unconstrained->with_constraints(rules);
@@ -162,18 +173,37 @@ Result<Plan> load_good_plan(const std::string& path, const Problem& problem) {
   return load_good_plan(*source, problem);
 }
 
+namespace {
+
+void forget_times(Plan& plan) {
+  plan.start.clear();
+  plan.finish.clear();
+  plan.planned_makespan.reset();
+  plan.simulated = false;
+  plan.passes.reset();
+}
+
+}  // namespace
+
 Result<Plan> load_good_plan(Source& source, const Problem& problem) {
   Result<Plan> plan = read_plan(source, problem);
   if (!plan) return plan.error();
   // With other costs its own times are wrong, and only they: it can be run all the same.
   if (plan->provenance.machine_fingerprint != problem.machine.fingerprint() ||
       plan->provenance.costs_fingerprint != problem.costs.fingerprint()) {
-    plan->start.clear();
-    plan->finish.clear();
-    plan->planned_makespan.reset();
-    plan->simulated = false;
+    forget_times(*plan);
   }
-  const std::vector<std::string> faults = check_plan(problem, *plan, 1);
+  std::vector<std::string> faults = check_plan(problem, *plan, 1);
+  // So with kept weights that are there from the start in the plan and not in the run, or vice
+  // versa.
+  if (!faults.empty() && plan->weights.stated() && !plan->start.empty()) {
+    forget_times(*plan);
+    faults = check_plan(problem, *plan, 1);
+    if (faults.empty()) {
+      print_warning(fmt::format("{}: the plan's own times are not those of a run {} --cold",
+                                source.name(), problem.cold() ? "with" : "without"));
+    }
+  }
   if (!faults.empty()) return invalid_input(source.name() + ": " + faults[0]);
   warn_of_another_problem(source.name(), *plan, problem);
   return plan;
@@ -213,7 +243,7 @@ CLI::Validator whole_number() {
 }
 
 void accept_seed(CLI::App& command) {
-  command.add_option("--seed", "Accepted as everywhere; nothing here is random")
+  command.add_option("--seed", "Accepted by every command; this one uses no random numbers")
       ->check(whole_number());
 }
 

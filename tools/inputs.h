@@ -41,14 +41,19 @@ struct ProblemInputs {
   ImportFlags import_flags;
   bool scale_by_machine_speed = false;
   bool values_are_files = false;  // which take no memory of devices; limits must be asked for
+  bool cold = false;              // loading kept weights is part of the run
   bool as_recorded = false;       // pin every op to the host that the file says it ran on
+  const CLI::Option* machine_flag = nullptr;  // to see whether it was given
 
   void add_to(CLI::App& command, GraphArgument where = GraphArgument::first);
   // --noise, for commands in which durations are drawn.
   void add_noise_to(CLI::App& command);
+  // --cold, for commands that plan, simulate or judge.
+  void add_cold_to(CLI::App& command);
   // All but the graph, for commands that recognise it among their files.
   void add_rest_to(CLI::App& command);
-  // Warnings about the files go to standard error.
+  // Warnings about the files go to standard error. A file that is about certain devices
+  // (dnn_partitioning) is loaded with these if no machine is asked for.
   Result<LoadedProblem> load() const;
   // The same from a graph file that is open already.
   Result<LoadedProblem> load(Source& graph_source) const;

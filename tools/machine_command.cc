@@ -21,6 +21,8 @@ struct MachineArguments {
   std::string output = "-";
   bool json = false;
   bool ranks = false;
+  int reserved_cores = -1;
+  bool device_for_each_core = false;
 };
 
 void list_machines(const MachineArguments& arguments) {
@@ -41,10 +43,10 @@ void list_machines(const MachineArguments& arguments) {
 int show(const Result<Machine>& machine, const MachineArguments& arguments) {
   if (!machine) return report(machine.error());
   for (const DeviceId device : devices_without_rates(*machine)) {
-    fmt::print(stderr,
-               "tutti: warning: device '{}' states no flops_per_s: only ops whose times are given, "
-               "or stand in a costs file, can run on it\n",
-               machine->device(device).name);
+    print_warning(
+        fmt::format("device '{}' states no flops_per_s: only ops whose times are given, or stand "
+                    "in a costs file, can run on it",
+                    machine->device(device).name));
   }
   const Result<void> written = write_file(
       arguments.output, arguments.json ? machine_to_json(*machine) : machine_to_toml(*machine));
@@ -86,6 +88,16 @@ void add_machine_command(CLI::App& app, int& exit_code) {
   found->add_flag(
       "--ranks", arguments->ranks,
       "Under mpirun or srun: the hosts of all ranks and the network between them, measured");
+  found
+      ->add_option("--reserve-cores", arguments->reserved_cores,
+                   "With --ranks: cores of each rank for messages alone (default: one of three or "
+                   "more, if there are several ranks)")
+      ->needs("--ranks")
+      ->check(CLI::Range(0, 1024));
+  found
+      ->add_flag("--device-per-core", arguments->device_for_each_core,
+                 "With --ranks: a device for each core, instead of one for each host")
+      ->needs("--ranks");
   found->callback([arguments, &exit_code] {
     exit_code = arguments->ranks ? report(become_starpu()) : show(discover_machine(), *arguments);
   });

@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tools/print/table.h"
+#include "tools/print/throughput_report.h"
 #include "tools/search_options.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/file/output.h"
@@ -27,6 +28,7 @@ struct PlanArguments {
   ModelOptions model;
   CommonOptions common;
   SearchOptions search;
+  ObjectiveOptions objective;
   std::string from;
   std::string state;
   std::string policy = "auto";
@@ -80,6 +82,7 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
       Result<Plan> from = load_good_plan(arguments.from, problem);
       if (!from) return from.error();
       settings.from = std::move(*from);
+      settings.from->passes.reset();  // the search is for one pass
     }
     if (!arguments.state.empty()) {
       const Result<void> resumed = keep_state(arguments.state, problem, settings);
@@ -102,6 +105,39 @@ Result<AutoResult> make(const PlanArguments& arguments, const Problem& problem,
   return plan_and_evaluate(*entry, problem, settings);
 }
 
+void add_weights(JsonWriter& json, const Problem& problem, const Plan& plan) {
+  const std::vector<WeightUse> use = weight_use(problem, plan.weights, plan.placement);
+  json.key("weights").open_list();
+  for (size_t i = 0; i < use.size(); ++i) {
+    json.open_object();
+    json.field("memory", problem.machine.memory(MemoryId{static_cast<int32_t>(i)}).name);
+    json.field("kept", use[i].kept).field("kept_bytes", use[i].kept_bytes);
+    json.field("streamed", use[i].streamed).field("streamed_bytes", use[i].streamed_bytes);
+    json.field("in_place", use[i].in_place).field("in_place_bytes", use[i].in_place_bytes);
+    json.field("stream_buffer_bytes", use[i].buffer_bytes).close_object();
+  }
+  json.close_list();
+}
+
+// Where ops find their weights, by memory.
+void print_weights(const Problem& problem, const Plan& plan) {
+  const std::vector<WeightUse> use = weight_use(problem, plan.weights, plan.placement);
+  Table table({"weights in", "kept", "streamed", "buffer", "read at home"});
+  const auto cell = [](int count, int64_t bytes) {
+    return count == 0 ? std::string("-") : fmt::format("{} ({})", count, bytes_to_text(bytes));
+  };
+  bool any = false;
+  for (size_t i = 0; i < use.size(); ++i) {
+    if (use[i].kept + use[i].streamed + use[i].in_place == 0) continue;
+    any = true;
+    table.add({problem.machine.memory(MemoryId{static_cast<int32_t>(i)}).name,
+               cell(use[i].kept, use[i].kept_bytes), cell(use[i].streamed, use[i].streamed_bytes),
+               use[i].buffer_bytes == 0 ? "-" : bytes_to_text(use[i].buffer_bytes),
+               cell(use[i].in_place, use[i].in_place_bytes)});
+  }
+  if (any) fmt::print("{}", table.text());
+}
+
 void print_json(const Problem& problem, const AutoResult& result, const Bounds& bounds,
                 std::optional<Duration> single) {
   JsonWriter json;
@@ -119,6 +155,7 @@ void print_json(const Problem& problem, const AutoResult& result, const Bounds& 
     json.field("validation", validation);
   }
   json.field("scenarios", result.scenarios).field("judged_on", result.judged_on);
+  if (result.plan.weights.stated()) add_weights(json, problem, result.plan);
   json.key("tried").open_list();
   for (const Tried& tried : result.tried) {
     json.open_object().field("policy", tried.policy);
@@ -165,6 +202,7 @@ void print_text(const Problem& problem, const AutoResult& result, const Bounds& 
     fmt::print("  {}: ops {}\n", problem.machine.device(device).name,
                ops[static_cast<size_t>(device.index)]);
   }
+  if (result.plan.weights.stated()) print_weights(problem, result.plan);
   if (result.tried.size() < 2) return;
   Table table({"tried", "makespan", "gap"});
   for (const Tried& tried : result.tried) {
@@ -186,29 +224,89 @@ std::optional<Duration> best_single_device(const PlanArguments& arguments, const
                                 arguments.common.seed, 1);
 }
 
+// The plan, checked, to the file that was asked for.
+Result<void> write_plan(const PlanArguments& arguments, const LoadedProblem& loaded, Plan& plan) {
+  if (loaded.validation) plan.provenance.validation = to_text(*loaded.validation);
+  tell_of_interrupt("the plan is the best that was found until then");
+  const std::vector<std::string> faults = check_plan(*loaded.problem, plan, 1);
+  if (!faults.empty()) {
+    return failed(fmt::format("policy {} made a plan that does not pass the check: {}",
+                              plan.provenance.policy, faults[0]));
+  }
+  if (arguments.output.empty()) return {};
+  return write_file(arguments.output, plan_to_json(plan, *loaded.problem));
+}
+
+Result<ThroughputResult> make_for_throughput(const PlanArguments& arguments, const Problem& problem,
+                                             const CommandClock& clock) {
+  Result<AutoSettings> settings = arguments.search.settings(arguments.model, arguments.common);
+  if (!settings) return settings.error();
+  if (!arguments.state.empty()) {
+    return invalid_input("--state is for --objective makespan; leave it out");
+  }
+  if (arguments.policy != kPipelinePolicy) {
+    const Result<PolicyEntry> entry = find_planner(arguments.policy, *settings);
+    if (!entry) return entry.error();
+    if (const Result<void> good = arguments.search.require_use({&*entry, 1}); !good)
+      return good.error();
+  }
+  if (!arguments.from.empty() && arguments.policy != "auto") {
+    return invalid_input(fmt::format("--from is for auto, and {} does not look at it; leave it out",
+                                     arguments.policy));
+  }
+  if (!arguments.from.empty()) {
+    Result<Plan> from = load_good_plan(arguments.from, problem);
+    if (!from) return from.error();
+    settings->from = std::move(*from);
+  }
+  settings->budget = clock.rest_of(settings->budget);
+  return plan_for_throughput(problem, arguments.policy, arguments.objective.in_flight(), *settings);
+}
+
+int run_plan_for_throughput(const PlanArguments& arguments, const LoadedProblem& loaded,
+                            const CommandClock& clock) {
+  const Problem& problem = *loaded.problem;
+  Result<ThroughputResult> result = make_for_throughput(arguments, problem, clock);
+  if (!result) return report(result.error());
+  if (const Result<void> written = write_plan(arguments, loaded, result->plan); !written)
+    return report(written.error());
+  if (arguments.output == "-") return 0;
+  const int passes = arguments.objective.in_flight();
+  const ThroughputReport answer{
+      .problem = problem,
+      .result = *result,
+      .lower_bound = bound_per_pass(problem, lower_bounds(problem), passes),
+      .passes = passes};
+  if (arguments.common.json) {
+    fmt::print("{}", answer.json());
+    return 0;
+  }
+  fmt::print("{}", answer.text());
+  if (result->plan.weights.stated()) print_weights(problem, result->plan);
+  if (!arguments.output.empty()) fmt::print("plan written to {}\n", arguments.output);
+  return 0;
+}
+
 int run_plan(const PlanArguments& arguments) {
   if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
+    return report(good.error());
+  if (const Result<void> good = arguments.objective.check(arguments.model); !good)
     return report(good.error());
   CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
+  if (arguments.objective.throughput()) {
+    clock.inputs_are_read();
+    return run_plan_for_throughput(arguments, *loaded, clock);
+  }
   const Bounds bounds = lower_bounds(problem);
   clock.inputs_are_read();
   Result<AutoResult> result = make(arguments, problem, bounds.strongest(), clock);
   if (!result) return report(result.error());
-  if (loaded->validation) result->plan.provenance.validation = to_text(*loaded->validation);
-  tell_of_interrupt("the plan is the best that was found until then");
-  const std::vector<std::string> faults = check_plan(problem, result->plan, 1);
-  if (!faults.empty()) {
-    return report(failed(fmt::format("policy {} made a plan that does not pass the check: {}",
-                                     result->plan.provenance.policy, faults[0])));
-  }
-  if (!arguments.output.empty()) {
-    const Result<void> written = write_file(arguments.output, plan_to_json(result->plan, problem));
-    if (!written) return report(written.error());
-    if (arguments.output == "-") return 0;
-  }
+  if (const Result<void> written = write_plan(arguments, *loaded, result->plan); !written)
+    return report(written.error());
+  if (arguments.output == "-") return 0;
   const auto single = best_single_device(arguments, problem, *result);
   if (arguments.common.json) {
     print_json(problem, *result, bounds, single);
@@ -229,17 +327,21 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PlanArguments>();
   arguments->inputs.add_to(*command);
   arguments->inputs.add_noise_to(*command);
+  arguments->inputs.add_cold_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);
+  arguments->objective.add_to(*command);
   command
       ->add_option("--policy", arguments->policy,
-                   "A policy (tutti policies), or auto: the best of all, improved by search")
+                   "A policy (tutti policies), or auto: the best of all, improved by search; for "
+                   "--objective throughput also pipeline: splits and local search on loads")
       ->capture_default_str();
-  command->add_option("--state", arguments->state,
-                      "Keep the state of auto's search in this file, and go on from it if it is "
-                      "there: a search that was killed loses at most one of its rounds, and a "
-                      "--budget is spent on top of those before");
+  command->add_option(
+      "--state", arguments->state,
+      "Save the state of auto's search in this file, and resume from it if it exists: "
+      "a search that was killed loses at most one round; --budget does not count "
+      "the time of earlier calls");
   command->add_option("--from", arguments->from,
                       "A plan that auto starts from, in addition to the others");
   command->add_option("-o,--output", arguments->output,

@@ -10,7 +10,7 @@ void PlanSource::add_to(CLI::App& command) {
   search.add_to(command);
   command.add_option("--plan", plan, "Plan file to run");
   command.add_option("--policy", policy, "Policy to plan with; default: auto");
-  command.add_flag("--online", online, "Ask the policy as the run goes");
+  command.add_flag("--online", online, "Ask the policy during the run");
 }
 
 Result<void> PlanSource::check() const {

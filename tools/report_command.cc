@@ -13,10 +13,13 @@
 #include "tools/belief_source.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/report_alternatives.h"
 #include "tutti/base/file/output.h"
 #include "tutti/base/file/tensor_file.h"
+#include "tutti/plan/check/check.h"
 #include "tutti/plan/file.h"
 #include "tutti/report/page.h"
+#include "tutti/report/picture.h"
 #include "tutti/trace/file.h"
 
 namespace tutti {
@@ -26,11 +29,23 @@ struct ReportArguments {
   ProblemInputs inputs;
   std::vector<std::string> files;
   std::string output = "report.html";
+  std::string svg;     // empty: no picture
   std::string belief;  // empty: none is shown
+  bool output_given = false;
   bool machine_given = false;
 };
 
-enum class What { graph, plan, trace, comparison, validation, training_log, output, model };
+enum class What {
+  graph,
+  plan,
+  trace,
+  comparison,
+  validation,
+  online_validation,
+  training_log,
+  output,
+  model
+};
 
 // The text that the first "format" of a JSON text has, or nothing.
 std::string_view format_of(std::string_view start) {
@@ -54,6 +69,7 @@ What recognise(std::string_view start) {
   if (format == "tutti-plan") return What::plan;
   if (format == "tutti-trace") return What::trace;
   if (format == "tutti-validation") return What::validation;
+  if (format == "tutti-online-validation") return What::online_validation;
   if (looks_like_training_log(start)) return What::training_log;
   if (looks_like_comparison(start)) return What::comparison;
   return looks_like_command_output(start) ? What::output : What::graph;
@@ -108,11 +124,15 @@ Result<std::vector<Input>> open_inputs(const std::vector<std::string>& files) {
   return inputs;
 }
 
-Result<ReportedRun> read_run(const Problem& problem, Input& input) {
+// Alternatives are found for the first plan, if it may run.
+Result<ReportedRun> read_run(const Problem& problem, Input& input, Page& page) {
   const std::string name = input.source.name();
   if (input.what == What::plan) {
     const Result<Plan> plan = read_plan(input.source, problem);
     if (!plan) return plan.error();
+    if (!page.alternatives && check_plan(problem, *plan, 1).empty()) {
+      page.alternatives = find_alternatives(problem, name, *plan);
+    }
     return run_of_plan(problem, name, *plan);
   }
   Result<Trace> trace = read_trace(input.source, problem);
@@ -150,11 +170,13 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
   for (Input& input : inputs) {
     if (input.what == What::graph || input.what == What::model) continue;
     if (input.what == What::comparison || input.what == What::validation ||
-        input.what == What::output) {
+        input.what == What::online_validation || input.what == What::output) {
       const Result<void> taken =
           input.what == What::comparison   ? take(read_comparison(input.source), page.comparisons)
           : input.what == What::validation ? take(read_validation(input.source), page.validations)
-                                           : take(read_command_output(input.source), page.outputs);
+          : input.what == What::online_validation
+              ? take(read_online_validation(input.source), page.online_validations)
+              : take(read_command_output(input.source), page.outputs);
       if (!taken) return taken;
       continue;
     }
@@ -169,10 +191,11 @@ Result<void> fill(std::vector<Input>& inputs, const Problem* problem, Page& page
       return invalid_input(fmt::format("{} says nothing without its graph; give the graph file too",
                                        input.source.name()));
     }
-    if (Result<void> taken = take(read_run(*problem, input), page.runs); !taken) return taken;
+    if (Result<void> taken = take(read_run(*problem, input, page), page.runs); !taken) return taken;
   }
   if (page.runs.empty() && page.comparisons.empty() && page.training.empty() &&
-      page.validations.empty() && page.outputs.empty() && page.beliefs.empty()) {
+      page.validations.empty() && page.online_validations.empty() && page.outputs.empty() &&
+      page.beliefs.empty()) {
     return invalid_input(
         "a report needs at least one plan, trace, training log or JSON that a command printed, or "
         "--belief");
@@ -214,6 +237,16 @@ bool reads_standard_input_twice(const ReportArguments& arguments) {
   return count > 1;
 }
 
+int write_picture(const Page& page, const std::string& path) {
+  const Result<std::string> drawn = picture(page);
+  if (!drawn) return report(drawn.error());
+  if (const Result<void> written = write_file(path, *drawn); !written) {
+    return report(written.error());
+  }
+  if (path != "-") fmt::print("picture written to {}\n", path);
+  return 0;
+}
+
 int run_report(const ReportArguments& arguments) {
   if (reads_standard_input_twice(arguments)) {
     return report(
@@ -235,17 +268,22 @@ int run_report(const ReportArguments& arguments) {
   if (auto filled = fill(*inputs, loaded ? loaded->problem.get() : nullptr, page); !filled) {
     return report(filled.error());
   }
+  if (!arguments.svg.empty()) {
+    const int drawn = write_picture(page, arguments.svg);
+    if (drawn != 0 || !arguments.output_given) return drawn;
+  }
   if (auto can = can_write_pages(); !can) return report(can.error());
   Result<Output> output = Output::open(arguments.output);
   if (!output) return report(output.error());
   write_page(page, *output);
   if (Result<void> written = output->commit(); !written) return report(written.error());
   if (arguments.output != "-") {
+    const size_t validations = page.validations.size() + page.online_validations.size();
     fmt::print(
         "report written to {} (runs: {}, comparisons: {}, training logs: {}{}{}{}); open it in a "
         "browser\n",
         arguments.output, page.runs.size(), page.comparisons.size(), page.training.size(),
-        page.validations.empty() ? "" : fmt::format(", validations: {}", page.validations.size()),
+        validations == 0 ? "" : fmt::format(", validations: {}", validations),
         page.outputs.empty() ? "" : fmt::format(", other results: {}", page.outputs.size()),
         page.beliefs.empty() ? "" : fmt::format(", beliefs: {}", page.beliefs.size()));
   }
@@ -256,12 +294,12 @@ int run_report(const ReportArguments& arguments) {
 
 void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
-      "report",
-      "Write one HTML page to look at, from plans, traces, and whatever commands print as JSON");
+      "report", "Write an HTML page from plans, traces and the JSON output of commands");
   command->footer(
       "Example: tutti compare graph.json --machine p100-4 --json > compare.json\n"
       "         tutti simulate graph.json --machine p100-4 --trace trace.json\n"
       "         tutti report graph.json trace.json compare.json --machine p100-4 -o report.html\n"
+      "         tutti report graph.json trace.json compare.json --machine p100-4 --svg run.svg\n"
       "         tutti report --belief sim -o belief.html");
   auto arguments = std::make_shared<ReportArguments>();
   command->add_option(
@@ -281,8 +319,12 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"prior", "host", "sim"}));
   command->add_option("-o,--output", arguments->output, "Where to write it; - is standard output")
       ->capture_default_str();
+  command->add_option("--svg", arguments->svg,
+                      "Write comparisons, traces and plans as one SVG picture, light and dark, to "
+                      "this file (- is standard output); the page is written too if -o is given");
   command->callback([arguments, command, &exit_code] {
     arguments->machine_given = command->get_option("--machine")->count() > 0;
+    arguments->output_given = command->get_option("--output")->count() > 0;
     exit_code = run_report(*arguments);
   });
 }

@@ -131,10 +131,10 @@ void RunArguments::add_to(CLI::App& command) {
       "starpu: let this scheduler of StarPU's decide within each host, such as dmda");
   command.add_option("--trace", trace,
                      "Write a Chrome trace of the median run here; - is standard output");
-  command.add_option("--repeats", repeats, "Runs that are measured")
+  command.add_option("--repeats", repeats, "Measured runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command.add_option("--warm-up", warm_up, "Runs before those")
+  command.add_option("--warm-up", warm_up, "Warm-up runs before the measured ones")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
   command.add_flag("--verify", verify,

@@ -89,10 +89,10 @@ void SearchOptions::add_budget_to(CLI::App& command, const std::string& what,
   command
       .add_option(
           "--budget", budget,
-          "Wall clock for " + what +
-              ", such as 500ms, 20s, 2m, from the start of "
-              "the command; kept within 5 %, as far as one plan can be had in it. Without it "
-              "and --evaluations: a count that takes a second or two")
+          "Time limit for " + what +
+              ", such as 500ms, 20s or 2m, counted from the start of the command and kept "
+              "within 5 % unless the first plan takes longer. Without --budget and --evaluations: "
+              "a count that takes a second or two")
       ->check(is_budget());
   command.add_option("--evaluations", evaluations, evaluations_are)
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
@@ -102,19 +102,20 @@ void SearchOptions::add_budget_to(CLI::App& command, const std::string& what,
 void SearchOptions::add_to(CLI::App& command) {
   add_budget_to(command);
   command
-      .add_option("--scenarios", scenarios,
-                  "Draws of durations that a search takes the mean over, where costs have noise; "
-                  "default: 8; fewer if a --budget does not allow as many")
+      .add_option(
+          "--scenarios", scenarios,
+          "If costs have noise: draws of durations that a search averages over; default: 8, "
+          "or fewer if --budget is too short for that")
       ->check(CLI::Range(1, 10000));
   command
       .add_option("--tail-weight", tail_weight,
-                  "Aim at the mean plus this times the mean of the worst quarter of the scenarios")
+                  "Minimise the mean plus this factor times the mean of the worst quarter of the "
+                  "scenarios")
       ->check(finite_range(0, 1e6));
   command.add_option(
       "--network", network,
-      "The trained model that doppler decides by, also within auto and searches that "
-      "ask it: a model.safetensors of tutti train; default: the one that comes with "
-      "tutti");
+      "Trained model of the policy doppler, also where auto or a search asks it: a "
+      "model.safetensors made by tutti train; default: the one that comes with tutti");
 }
 
 Result<void> SearchOptions::require_use(std::span<const PolicyEntry> entries) const {
@@ -177,6 +178,40 @@ Result<AutoSettings> SearchOptions::settings(const ModelOptions& model,
   settings.seed = common.seed;
   settings.threads = common.thread_count();
   return settings;
+}
+
+void ObjectiveOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--objective", objective,
+                  "makespan: the time of one pass of the graph; throughput: the time per pass when "
+                  "passes follow one another")
+      ->check(CLI::IsMember({"makespan", "throughput"}))
+      ->capture_default_str();
+  command
+      .add_option("--passes", passes,
+                  fmt::format("throughput: passes in flight, fewer if memory is too small for "
+                              "them; default: {}",
+                              kUsualPasses))
+      ->check(CLI::Range(1, kMostPasses));
+}
+
+Result<void> ObjectiveOptions::check(const ModelOptions& model) const {
+  if (passes && !throughput()) {
+    return invalid_input(
+        "--passes is for repeated passes, and this is about one; give --objective throughput, or "
+        "leave it out");
+  }
+  if (throughput() && model.sim_model() != SimModel::physical) {
+    return invalid_input(fmt::format(
+        "--objective throughput needs the physical model; the {} one has no steady state",
+        model.model));
+  }
+  if (throughput() && model.ready_order() != ReadyOrder::priority) {
+    return invalid_input(
+        "--order is for one pass: repeated passes go by priority; leave it out, or leave out "
+        "--objective throughput");
+  }
+  return {};
 }
 
 Budget CommandClock::rest_of(Budget budget, int plans) const {

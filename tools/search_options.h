@@ -11,6 +11,7 @@
 
 #include "tools/inputs.h"
 #include "tutti/policy/registry.h"
+#include "tutti/runtime/sim/passes.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
@@ -29,10 +30,9 @@ CLI::Validator is_budget();
 Stop stop_on_interrupt();
 
 inline constexpr const char* kEvaluationsAre =
-    "Simulations a search may spend; the same count and seed give the same plan. The plan of each "
-    "policy counts, and is simulated whatever the count; judging the best on fresh scenarios, "
-    "where "
-    "costs have noise, comes on top";
+    "Simulations that a search may make; the same count and seed give the same plan. The plan of "
+    "each policy counts too, and is always simulated. If costs have noise, judging the best plans "
+    "on fresh scenarios is not counted";
 
 struct SearchOptions {
   std::string budget;  // as "20s"; empty: none
@@ -53,6 +53,18 @@ struct SearchOptions {
   Budget to_budget() const;
   // Fails (invalid_input) if the network is none.
   Result<AutoSettings> settings(const ModelOptions& model, const CommonOptions& common) const;
+};
+
+// What a plan is for: one pass, or pass after pass.
+struct ObjectiveOptions {
+  std::string objective = "makespan";
+  std::optional<int> passes;
+
+  void add_to(CLI::App& command);
+  bool throughput() const { return objective == "throughput"; }
+  int in_flight() const { return passes.value_or(kUsualPasses); }
+  // Fails (invalid_input) on --passes for one pass, and on a model that has no steady state.
+  Result<void> check(const ModelOptions& model) const;
 };
 
 // A wall clock begins to run with the command, not with the search.

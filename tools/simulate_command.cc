@@ -10,6 +10,7 @@
 #include "tools/inputs.h"
 #include "tools/plan_source.h"
 #include "tools/print/run_output.h"
+#include "tools/print/throughput_report.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/trace/check.h"
@@ -23,6 +24,7 @@ struct SimulateArguments {
   ModelOptions model;
   CommonOptions common;
   PlanSource source;
+  ObjectiveOptions objective;
   std::string trace;
 };
 
@@ -80,13 +82,60 @@ void print_text(const Problem& problem, const Simulated& run, const Bounds& boun
   fmt::print("{}", device_table(problem, stats));
 }
 
+Result<void> check_objective(const SimulateArguments& arguments) {
+  if (Result<void> good = arguments.objective.check(arguments.model); !good) return good;
+  if (!arguments.objective.throughput()) return {};
+  for (const auto& [flag, given] :
+       {std::pair("--online", arguments.source.online), {"--trace", !arguments.trace.empty()}}) {
+    if (!given) continue;
+    return invalid_input(
+        fmt::format("{} is for one pass; leave it out, or leave out --objective throughput", flag));
+  }
+  return {};
+}
+
+// The plan of the file, or one that is made for repeated passes.
+Result<ThroughputResult> repeat_passes(const SimulateArguments& arguments, const Problem& problem) {
+  const int in_flight = arguments.objective.in_flight();
+  const PlanSource& source = arguments.source;
+  if (source.plan.empty()) {
+    Result<AutoSettings> settings = source.search.settings(arguments.model, arguments.common);
+    if (!settings) return settings.error();
+    return plan_for_throughput(problem, source.policy.empty() ? "auto" : source.policy, in_flight,
+                               *settings);
+  }
+  Result<Plan> plan = load_good_plan(source.plan, problem);
+  if (!plan) return plan.error();
+  Result<PassJudge> judge = PassJudge::make(problem, in_flight);
+  if (!judge) return judge.error();
+  const Result<PassTimes> times = judge->times(*plan);
+  if (!times) return times.error();
+  return ThroughputResult{.plan = std::move(*plan), .times = *times};
+}
+
+int run_simulate_passes(const SimulateArguments& arguments, const Problem& problem) {
+  const Result<ThroughputResult> result = repeat_passes(arguments, problem);
+  if (!result) return report(result.error());
+  tell_of_interrupt("the plan is the best that was found until then");
+  const int passes = arguments.objective.in_flight();
+  const ThroughputReport answer{
+      .problem = problem,
+      .result = *result,
+      .lower_bound = bound_per_pass(problem, lower_bounds(problem), passes),
+      .passes = passes};
+  fmt::print("{}", arguments.common.json ? answer.json() : answer.text());
+  return 0;
+}
+
 int run_simulate(const SimulateArguments& arguments) {
   if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
     return report(good.error());
   if (const Result<void> good = arguments.source.check(); !good) return report(good.error());
+  if (const Result<void> good = check_objective(arguments); !good) return report(good.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;
+  if (arguments.objective.throughput()) return run_simulate_passes(arguments, problem);
   const Result<Simulated> run = simulate(arguments, problem);
   if (!run) return report(run.error());
   tell_of_interrupt("the plan is the best that was found until then");
@@ -122,9 +171,11 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SimulateArguments>();
   arguments->inputs.add_to(*command);
   arguments->inputs.add_noise_to(*command);
+  arguments->inputs.add_cold_to(*command);
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->source.add_to(*command);
+  arguments->objective.add_to(*command);
   command->add_option("--trace", arguments->trace,
                       "Write a Chrome trace here; - is standard output");
   command->callback([arguments, &exit_code] { exit_code = run_simulate(*arguments); });

@@ -204,20 +204,22 @@ void add_what_if_command(CLI::App& app, int& exit_code) {
   arguments->model.add_to(*command);
   arguments->common.add_to(*command);
   arguments->search.add_to(*command);
-  command->add_option("--add", arguments->add, "One more device like this one (a name or a kind)")
+  command->add_option("--add", arguments->add, "Add a device like this one (a name or a kind)")
       ->delimiter(',');
   command
-      ->add_option("--remove", arguments->remove, "Without this device (a name), or one of a kind")
+      ->add_option("--remove", arguments->remove,
+                   "Remove this device (a name), or one of this kind")
       ->delimiter(',');
   const auto positive = [](const std::string& text) {
     double number = 0;
     const bool good = CLI::detail::lexical_cast(text, number) && number >= 1e-6 && number <= 1e6;
     return good ? std::string() : "must be a number from 0.000001 to 1000000";
   };
-  command->add_option("--bandwidth", arguments->bandwidth, "Every link this many times as wide")
-      ->check(positive);
   command
-      ->add_option("--memory", arguments->memory, "Every device's memory this many times as large")
+      ->add_option("--bandwidth", arguments->bandwidth,
+                   "Multiply the bandwidth of every link by this")
+      ->check(positive);
+  command->add_option("--memory", arguments->memory, "Multiply the memory of every device by this")
       ->check(positive);
   command->callback([arguments, &exit_code] { exit_code = run_what_if(*arguments); });
 }

@@ -1,5 +1,6 @@
-// Bundles the page: `node build.mjs OUTPUT.cc` writes it as C++ source, `node build.mjs OUTPUT.html`
-// as it is. Needs the packages of package-lock.json (npm ci) and no network.
+// Bundles the page of `tutti report`: `node build.mjs OUTPUT.cc` writes it as C++ source, `node build.mjs OUTPUT.html` as it is.
+// With a second name it also writes the script that draws the timeline of a job on the page of `tutti serve`, from the same
+// sources: `node build.mjs page.cc job.cc`. Needs the packages of package-lock.json (npm ci) and no network.
 
 import {build} from 'esbuild';
 import {readFileSync, writeFileSync} from 'node:fs';
@@ -7,9 +8,9 @@ import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const output = process.argv[2];
+const [, , output, jobOutput] = process.argv;
 if (!output) {
-  console.error('usage: node build.mjs OUTPUT.cc|OUTPUT.html');
+  console.error('usage: node build.mjs OUTPUT.cc|OUTPUT.html [JOB.cc|JOB.js]');
   process.exit(2);
 }
 
@@ -18,8 +19,9 @@ const mark = '<!--DATA-->';
 // Compilers need not take longer literals than 65,536 bytes.
 const longestLiteral = 16000;
 
-async function bundled(entry) {
+async function bundled(entry, more = {}) {
   const result = await build({
+    ...more,
     entryPoints: [join(here, 'src', entry)],
     bundle: true,
     minify: true,
@@ -83,3 +85,28 @@ PageTemplate page_template() {
 }  // namespace tutti
 `;
 writeFileSync(output, output.endsWith('.cc') ? source : page);
+
+if (jobOutput) {
+  // The style sheet goes in as text, and esbuild shrinks only those it bundles itself.
+  const plugin = {name: 'style', setup: ({onLoad}) => onLoad({filter: /\.css$/}, () => ({contents: style, loader: 'text'}))};
+  const job = await bundled('job.js', {plugins: [plugin]});
+  writeFileSync(jobOutput, !jobOutput.endsWith('.cc') ? job : `// Made by web/build.mjs from web/src; do not edit.
+
+#include "tutti/report/template.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view kJobScript[] = {
+${literals(job)}
+};
+
+}  // namespace
+
+std::span<const std::string_view> job_script() {
+  return kJobScript;
+}
+
+}  // namespace tutti
+`);
+}

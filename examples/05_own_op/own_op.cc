@@ -1,102 +1,56 @@
 // A user's own op kind, "smooth", run by tutti on this host's cores together with one of tutti's
 // kinds: two signals are smoothed, each on its own device, and then added.
 
-#include <fmt/format.h>
+#include <tutti/tutti.h>
 
-#include <cstring>
-#include <utility>
-
-#include "tutti/graph/builder.h"
-#include "tutti/runtime/local/local.h"
-
-namespace {
-
-using namespace tutti;
-
-constexpr int64_t kSize = 6;
-
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    fmt::print(stderr, "own_op: {}\n", result.error().message);
-    std::exit(1);
-  }
-  return std::move(*result);
-}
+#include <cstdio>
+#include <span>
+#include <stdexcept>
+#include <vector>
 
 // Each element becomes the mean of itself and its neighbours.
-Result<void> smooth(const OpCall& call) {
-  const auto* from = static_cast<const float*>(call.operands[0].data);
-  auto* to = static_cast<float*>(call.outputs[0].data);
-  const int64_t size = call.operands[0].shape[0];
-  if (size < 2) return failed("a signal of one element cannot be smoothed");
-  for (int64_t i = 0; i < size; ++i) {
-    const int64_t begin = i == 0 ? 0 : i - 1;
-    const int64_t end = i + 1 == size ? size : i + 2;
+void smooth(const tutti::Call& call) {
+  const std::span<const float> from = call.operand<float>(0);
+  const std::span<float> to = call.output<float>(0);
+  if (from.size() < 2) throw std::invalid_argument("a signal of one element cannot be smoothed");
+  for (size_t i = 0; i < from.size(); ++i) {
+    const size_t begin = i == 0 ? 0 : i - 1;
+    const size_t end = i + 1 == from.size() ? from.size() : i + 2;
     float sum = 0;
-    for (int64_t k = begin; k < end; ++k) sum += from[k];
+    for (size_t k = begin; k < end; ++k) sum += from[k];
     to[i] = sum / static_cast<float>(end - begin);
   }
-  return {};
 }
 
-// (left, right) -> smooth each -> add.
-Graph signals() {
-  GraphBuilder builder("signals");
-  const ValueSpec signal{.bytes = kSize * 4, .shape = {kSize}, .dtype = DType::f32};
-  std::vector<ValueId> smoothed;
-  for (const char* name : {"left", "right"}) {
-    ValueSpec input = signal;
-    input.name = name;
-    const std::vector<ValueId> operands = {builder.add_input({.value = input})};
-    const OpId op = builder.add_op({.name = std::string("smooth-") + name,
-                                    .kind = "smooth",
-                                    .operands = operands,
-                                    .outputs = {&signal, 1},
-                                    .flops = 3 * kSize});
-    smoothed.push_back(builder.outputs(op).front());
+constexpr const char* kTwoCpus = R"({"schema_version": 1, "name": "two-cpus", "device": [
+    {"name": "cpu0", "kind": "cpu", "flops_per_s": 1e9, "uses_host_memory": true},
+    {"name": "cpu1", "kind": "cpu", "flops_per_s": 1e9, "uses_host_memory": true}]})";
+
+int main() try {
+  // (left, right) -> smooth each -> add.
+  tutti::GraphBuilder graph("signals");
+  const tutti::Value left = graph.input("left", {6});
+  const tutti::Value right = graph.input("right", {6});
+  const tutti::Value sum =
+      graph.op("sum", "add",
+               {graph.op("smooth-left", "smooth", {left}, {6}, {.flops = 18}),
+                graph.op("smooth-right", "smooth", {right}, {6}, {.flops = 18})},
+               {6}, {.flops = 6});
+  const tutti::Problem problem(graph.build(), tutti::Machine::parse(kTwoCpus));
+  const tutti::Plan plan = tutti::Plan::of(problem, {0, 1, 0});
+
+  tutti::Engine engine(problem, {{"smooth", smooth}});  // all that the new kind needs
+  engine.set_input(left, std::vector<float>{0, 1, 2, 3, 4, 5});
+  engine.set_input(right, std::vector<float>{0, 1, 4, 9, 16, 25});
+  const tutti::Run run = engine.run(plan);
+
+  for (int32_t op = 0; op < problem.op_count(); ++op) {
+    std::printf("%s ran on %s\n", problem.op_name(op).c_str(),
+                problem.device_name(run.devices()[static_cast<size_t>(op)]).c_str());
   }
-  builder.add_op({.name = "sum",
-                  .kind = "add",
-                  .operands = smoothed,
-                  .outputs = {&signal, 1},
-                  .flops = kSize});
-  return must(std::move(builder).build());
-}
-
-Machine two_cpus() {
-  MachineSpec spec{.name = "two-cpus"};
-  for (const char* name : {"cpu0", "cpu1"}) {
-    spec.devices.push_back(
-        {.device = {.name = name, .kind = "cpu", .flops_per_s = 1e9}, .uses_host_memory = true});
-  }
-  return must(Machine::build(std::move(spec)));
-}
-
-}  // namespace
-
-int main() {
-  const Problem problem = must(Problem::make(signals(), two_cpus()));
-
-  OpTable ops = OpTable::standard();
-  ops.add("smooth", "cpu", smooth);  // the one call
-
-  const auto runtime = must(LocalRuntime::open(problem.machine, std::move(ops)));
-  runtime->set_options({.input = [](ValueId value, const Block& block) {
-    auto* data = static_cast<float*>(block.data);
-    for (int64_t i = 0; i < kSize; ++i) data[i] = static_cast<float>(value.index == 0 ? i : i * i);
-  }});
-  Plan plan{.placement = {DeviceId{0}, DeviceId{1}, DeviceId{0}}, .priority = {0, 0, 1}};
-  const Trace trace = must(runtime->run(problem, plan));
-
-  for (const OpSpan& span : trace.ops) {
-    fmt::print("{} ran on {}\n", problem.graph.op_name(span.op),
-               problem.machine.device(span.device).name);
-  }
-  const std::vector<std::byte> bytes =
-      must(runtime->result(problem.graph.outputs(OpId{problem.graph.size() - 1}).front()));
-  float sums[kSize];
-  std::memcpy(sums, bytes.data(), sizeof(sums));
-  for (const float sum : sums) fmt::print("{:.2f} ", sum);
-  fmt::print("\n");
+  for (const float element : run.value<float>(sum)) std::printf("%.2f ", element);
+  std::printf("\n");
+} catch (const tutti::Error& error) {
+  std::fprintf(stderr, "own_op: %s\n", error.what());
+  return error.code();
 }

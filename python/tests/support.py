@@ -1,4 +1,4 @@
-"""Shared by the tests: whether torch is installed, and a machine of two devices."""
+"""Shared by the tests: whether torch and the library are there, and a machine of two devices."""
 
 import os
 import unittest
@@ -9,6 +9,14 @@ except ImportError:
     torch = None
 
 needs_torch = unittest.skipIf(torch is None, "needs torch, which this Python has not")
+
+
+def _has_library():
+    from tutti.library import available
+    return available()
+
+
+needs_library = unittest.skipUnless(_has_library(), "needs libtutti, which make build makes")
 
 # Two names for one CPU, so that plans over two devices can be run anywhere.
 DEVICES = {"cpu": "cpu", "other": "cpu"}

@@ -4,6 +4,7 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import tutti
 from tests.support import environment, machine
@@ -68,10 +69,22 @@ class Errors(unittest.TestCase):
             tutti.plan(GRAPH, machine=machine(), constraints=rules)
         self.assertEqual(raised.exception.exit_code, 3)
 
+    def test_a_notebook_shows_a_table_and_a_timeline(self):
+        shown = tutti.plan(GRAPH, machine=machine(), evaluations=10)._repr_html_()
+        self.assertIn("<svg", shown)
+        self.assertEqual(shown.count("<rect"), len(GRAPH["ops"]))
+        self.assertIn("<td>a</td>", shown)
+
     def test_a_binary_that_is_none_is_named(self):
-        with environment(TUTTI_BINARY="/no/such/tutti"):
+        with environment(TUTTI_BINARY="/no/such/tutti"), mock.patch("tutti.library.available", lambda: False):
             with self.assertRaisesRegex(tutti.TuttiError, "/no/such/tutti"):
                 tutti.plan(GRAPH, machine=machine())
+
+    def test_without_the_library_the_program_makes_the_plan(self):
+        with mock.patch("tutti.library.available", lambda: False):
+            plan = tutti.plan(GRAPH, machine=machine(), evaluations=20)
+        self.assertEqual(plan.summary["single_device_ns"], 2000)
+        self.assertIsNone(plan.handle)
 
     def test_a_file_that_is_no_plan_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

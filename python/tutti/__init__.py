@@ -5,21 +5,36 @@
     placed = tutti.apply(model, plan, devices={"cpu": "cpu", "gpu0": "cuda:0"})
     outputs = placed(*inputs)
 
-The program `tutti` makes the plans; see docs/python.md. capture, measure and apply need torch.
+A model that is larger than the memory of its GPU runs by tutti.dispatch:
+
+    tutti.dispatch(model, max_memory={0: "10GiB", "cpu": "60GiB"}, sample=inputs)
+
+Problems are planned, simulated and compared in this process, and stepped as environments (tutti.envs):
+
+    problem = tutti.Problem("graph.json", "p100-4")
+    print(problem.simulate(problem.plan("heft")).gap)
+
+See docs/python.md. capture, measure, apply and dispatch need torch; nothing else does, and numpy is not needed.
 """
 
 from .binary import TuttiError, find_binary
 from .plans import Plan, plan, read_plan
+from .version import __version__
 
-__all__ = ["Graph", "Plan", "TuttiError", "apply", "capture", "find_binary", "measure", "plan",
-           "read_plan"]
+__all__ = ["Graph", "Plan", "Problem", "Run", "TuttiError", "apply", "capture", "compare", "device_map", "dispatch", "envs",
+           "find_binary", "find_library", "measure", "plan", "read_plan", "simulate", "undispatch"]
 
-# Modules that need torch are imported on first use, so that plans can be made without it.
-_HOMES = {"Graph": "graphs", "capture": "capturing", "measure": "measuring", "apply": "placing"}
+# Modules that need torch, or the library, are imported on first use, so that the rest works without them.
+_HOMES = {"Problem": "problems", "Run": "problems", "simulate": "problems", "compare": "problems",
+          "find_library": "library", "Graph": "graphs", "capture": "capturing", "measure": "measuring", "apply": "placing",
+          "dispatch": "offload.dispatching", "undispatch": "offload.dispatching",
+          "device_map": "offload.dispatching"}
 
 
 def __getattr__(name):
+    from importlib import import_module
+    if name == "envs":
+        return import_module(".envs", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'tutti' has no attribute '{name}'")
-    from importlib import import_module
     return getattr(import_module("." + _HOMES[name], __name__), name)

@@ -1,4 +1,4 @@
-"""Makes plans with the program tutti, and reads them."""
+"""Makes plans, in this process or with the program tutti, and reads them."""
 
 import json
 import tempfile
@@ -24,6 +24,8 @@ class Plan:
     text: str = ""
     # What plan(measure=True) measured: every candidate, and which was the fastest.
     measured: dict = field(default_factory=dict)
+    # The plan in the library, if that made it.
+    handle: object = field(default=None, repr=False, compare=False)
 
     def one_device(self):
         """The device that all ops are on; None if they are on several."""
@@ -33,8 +35,17 @@ class Plan:
     def save(self, path):
         Path(path).write_text(self.text, encoding="utf-8")
 
+    def _repr_html_(self):
+        """What a notebook shows: the planned timeline, if there is one, and a table."""
+        from .offload.shown import table_of, timeline_of
+        content = json.loads(self.text) if self.text else {"ops": []}
+        rows = [(op, device, self.priority.get(op, "")) for op, device in self.placement.items()]
+        rows.sort(key=lambda row: (row[2] == "", row[2]))
+        return timeline_of(content) + table_of(rows, ("op", "device", "priority"))
 
-def _parse(text, name):
+
+def parse(text, name):
+    """A plan from the text of a plan file; the name is for the sentence if it is none."""
     try:
         content = json.loads(text)
         if content["format"] != "tutti-plan":
@@ -53,7 +64,7 @@ def read_plan(path):
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise TuttiError(f"{path} cannot be read: {error}") from None
-    return _parse(text, path)
+    return parse(text, path)
 
 
 def _file_of(content, folder, name):
@@ -68,7 +79,8 @@ def _file_of(content, folder, name):
 
 def plan(graph, machine=None, policy="auto", budget=None, evaluations=None, seed=1, costs=None,
          constraints=None, least_gain=0.0, measure=False, devices=None, output_device=None, repeats=9):
-    """Asks tutti for a plan. If one device alone is best, that is the plan.
+    """Asks tutti for a plan, in this process if the library is there, else by the program. If one device alone is
+    best, that is the plan.
 
     graph: the result of capture or measure, a dict, or a graph file in any format that tutti reads.
     machine: a preset, a file, or a dict (docs/formats/machine.md); by default the measured machine,
@@ -115,7 +127,7 @@ def _all_on(made, device, graph, settings):
         path = Path(folder) / "plan.json"
         path.write_text(text, encoding="utf-8")
         summary = json.loads(run(["simulate", *_problem(graph, folder, settings), "--noise", "0", "--plan", path, "--json"]))
-    alone = _parse(text, "plan.json")
+    alone = parse(text, "plan.json")
     alone.graph = made.graph
     keep = {key: made.summary[key] for key in ("lower_bound_ns", "single_device_ns") if key in made.summary}
     alone.summary = {**keep, "policy": alone.policy, "makespan_ns": summary["makespan_ns"]}
@@ -137,6 +149,24 @@ def _problem(graph, folder, settings):
 
 
 def _plan(graph, policy, budget=None, evaluations=None, **settings):
+    from .library import available
+    made = (_plan_here if available() else _plan_by_program)(graph, policy, budget, evaluations, **settings)
+    made.graph = graph if hasattr(graph, "traced") else None
+    return made
+
+
+def _plan_here(graph, policy, budget, evaluations, machine, seed, costs, constraints):
+    from .problems import Problem
+    problem = Problem(graph, machine, costs, constraints)
+    made = problem.plan(policy, budget, evaluations, seed)
+    try:
+        made.summary["single_device_ns"] = problem.plan("single_device", seed=seed).summary["makespan_ns"]
+    except TuttiError:  # no device can run all of it
+        made.summary["single_device_ns"] = None
+    return made
+
+
+def _plan_by_program(graph, policy, budget, evaluations, **settings):
     if isinstance(budget, (int, float)):
         budget = f"{budget:g}s"
     with tempfile.TemporaryDirectory(prefix="tutti-") as folder:
@@ -147,7 +177,6 @@ def _plan(graph, policy, budget=None, evaluations=None, **settings):
         if evaluations is not None:
             arguments += ["--evaluations", evaluations]
         summary = json.loads(run(arguments))
-        made = _parse(output.read_text(encoding="utf-8"), output)
+        made = parse(output.read_text(encoding="utf-8"), output)
     made.summary = summary
-    made.graph = graph if hasattr(graph, "traced") else None
     return made

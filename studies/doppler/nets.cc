@@ -33,7 +33,9 @@ class StudyNet : public DopplerNet {
 
   static Result<std::shared_ptr<const DopplerNet>> load(const TensorFile& file,
                                                         const std::string& path) {
-    Result<Network> network = Network::load(file, path);
+    return made(Network::load(file, path));
+  }
+  static Result<std::shared_ptr<const DopplerNet>> made(Result<Network> network) {
     if (!network) return network.error();
     return std::shared_ptr<const DopplerNet>(std::make_shared<StudyNet>(std::move(*network)));
   }
@@ -48,8 +50,13 @@ void add_study_nets() {
   using Published = StudyNet<PublishedNet, PublishedNetFeatures, PublishedActor>;
   using Placeto = StudyNet<PlacetoNet, RivalNetFeatures, PlacetoActor>;
   using Gdp = StudyNet<GdpNet, RivalNetFeatures, GdpActor>;
-  add_net_family(
-      {.name = "published", .load = Published::load, .variants = {"learned", "every_step"}});
+  add_net_family({.name = "published",
+                  .load = Published::load,
+                  .borrow =
+                      [](const TensorFile& file, const std::string& path) {
+                        return Published::made(PublishedNet::load(file, path, /*borrowed=*/true));
+                      },
+                  .variants = {"learned", "every_step"}});
   add_net_family({.name = "placeto", .load = Placeto::load});
   add_net_family({.name = "gdp", .load = Gdp::load});
 }

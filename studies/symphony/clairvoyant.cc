@@ -157,7 +157,7 @@ class Annealer {
       Script next = now_;
       const uint64_t changes = 1 + rng_.below(3);
       for (uint64_t c = 0; c < changes; ++c) change(next);
-      const double limit = now_value_ - heat * std::log(1 - rng_.uniform());
+      const double limit = now_value_ + heat * rng_.exponential();
       const double value = evaluate(sim_, arrivals_, luck_, next, limit);
       if (value > limit) continue;
       now_ = std::move(next);

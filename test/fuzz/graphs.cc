@@ -12,6 +12,7 @@
 #include "tutti/graph/import/import.h"
 #include "tutti/graph/import/onnx/onnx.h"
 #include "tutti/graph/import/pipedream.h"
+#include "tutti/graph/import/stablehlo/stablehlo.h"
 #include "tutti/graph/import/stg.h"
 #include "tutti/graph/import/wfformat.h"
 
@@ -87,6 +88,10 @@ bool fuzz_pipedream(const uint8_t* data, size_t size) {
 
 bool fuzz_hlo(const uint8_t* data, size_t size) {
   return try_importer(read_hlo, data, size);
+}
+
+bool fuzz_stablehlo(const uint8_t* data, size_t size) {
+  return try_importer(read_stablehlo, data, size);
 }
 
 bool fuzz_onnx(const uint8_t* data, size_t size) {

@@ -25,6 +25,7 @@ bool fuzz_dnn_partitioning(const uint8_t* data, size_t size);
 bool fuzz_estee(const uint8_t* data, size_t size);
 bool fuzz_pipedream(const uint8_t* data, size_t size);
 bool fuzz_hlo(const uint8_t* data, size_t size);
+bool fuzz_stablehlo(const uint8_t* data, size_t size);
 bool fuzz_onnx(const uint8_t* data, size_t size);
 bool fuzz_import(const uint8_t* data, size_t size);  // any graph, recognised by content
 bool fuzz_machine(const uint8_t* data, size_t size);
@@ -39,6 +40,7 @@ bool fuzz_command_output(const uint8_t* data, size_t size);
 bool fuzz_training_log(const uint8_t* data, size_t size);
 bool fuzz_calibration(const uint8_t* data, size_t size);
 bool fuzz_validation(const uint8_t* data, size_t size);
+bool fuzz_online_validation(const uint8_t* data, size_t size);
 bool fuzz_arrivals(const uint8_t* data, size_t size);
 bool fuzz_command_journal(const uint8_t* data, size_t size);
 bool fuzz_model(const uint8_t* data, size_t size);

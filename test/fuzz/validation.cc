@@ -19,4 +19,17 @@ bool fuzz_validation(const uint8_t* data, size_t size) {
   return true;
 }
 
+bool fuzz_online_validation(const uint8_t* data, size_t size) {
+  Source source = source_of(data, size);
+  Result<ReportedOnlineValidation> validation = read_online_validation(source);
+  if (!validation) {
+    expect_refusal(validation.error());
+    return false;
+  }
+  Source page =
+      Source::from_text("page", page_data({.online_validations = {std::move(*validation)}}));
+  TUTTI_CHECK(read_json(page).has_value());
+  return true;
+}
+
 }  // namespace tutti::fuzz

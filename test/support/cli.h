@@ -69,6 +69,9 @@ class Cli : public ::testing::Test {
     if (child == 0) {
       // What it would leave in /tmp if it is killed goes with the rest.
       ::setenv("TMPDIR", captured.c_str(), 1);
+      // What the person who runs the tests prefers must not reach them.
+      ::setenv("TUTTI_CONFIG", "", 1);
+      ::setenv("TUTTI_COLOR", "never", 1);
       become_tutti(arguments, wish, out, err);
     }
     int status = 0;

@@ -33,6 +33,8 @@ struct Summary {
   double flops = 0;
   int64_t bytes = 0;
   int32_t inputs = 0;
+  int32_t homed_weights = 0;
+  int64_t homed_bytes = 0;
 };
 
 Summary summarise(const Graph& graph) {
@@ -40,7 +42,12 @@ Summary summarise(const Graph& graph) {
   for (const OpId op : graph.ops()) summary.flops += graph.flops(op);
   for (const ValueId value : graph.values()) {
     summary.bytes += graph.bytes(value);
-    summary.inputs += !graph.producer(value).valid();
+    if (graph.producer(value).valid()) continue;
+    ++summary.inputs;
+    const bool somewhere = graph.residence(value).where != Residence::Where::everywhere;
+    if (!graph.is_weight(value) || !somewhere) continue;
+    ++summary.homed_weights;
+    summary.homed_bytes += graph.bytes(value);
   }
   return summary;
 }
@@ -57,6 +64,8 @@ void print_info_json(const Imported& imported, const Summary& summary) {
   json.field("components", summary.components.count).field("flops", summary.flops);
   json.field("bytes", summary.bytes).field("given_run_times", graph.has_given_run_times());
   json.field("given_transfers", graph.has_given_transfers());
+  json.field("weights_with_homes", summary.homed_weights);
+  json.field("bytes_with_homes", summary.homed_bytes);
   json.key("measured_makespan_ns");
   imported.measured_makespan ? json.value(*imported.measured_makespan) : json.null();
   json.key("launches");
@@ -81,6 +90,10 @@ void print_info(const Imported& imported, const Summary& summary) {
   fmt::print("  fingerprint  {}\n", fingerprint_text(graph.fingerprint()));
   fmt::print("  values       {} ({} of them graph inputs), {}\n", graph.value_count(),
              summary.inputs, bytes_to_text(summary.bytes));
+  if (summary.homed_weights > 0) {
+    fmt::print("  weights      with homes: {}, {}\n", summary.homed_weights,
+               bytes_to_text(summary.homed_bytes));
+  }
   fmt::print("  flops        {:.4g}\n", summary.flops);
   fmt::print("  given        run times: {}, transfers: {}\n",
              graph.has_given_run_times() ? "yes" : "no",

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/command_line.h"
+#include "tools/parse/refusal.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/graph/file.h"

@@ -37,7 +37,12 @@ void add_load(JsonWriter& json, const std::optional<LoadReport>& load) {
   if (!load->saturation.decider.empty()) json.field("saturation_decider", load->saturation.decider);
 }
 
-// The saturation in digits that --saturation reads as the same number.
+std::string in_system_to_text(double mean, double most) {
+  return fmt::format("{:.2f} (at most {:g})", mean, most);
+}
+
+}  // namespace
+
 std::string load_to_text(const std::optional<LoadReport>& load) {
   if (!load) return {};
   const Saturation& found = load->saturation;
@@ -49,12 +54,6 @@ std::string load_to_text(const std::optional<LoadReport>& load) {
   }
   return text + "\n";
 }
-
-std::string in_system_to_text(double mean, double most) {
-  return fmt::format("{:.2f} (at most {:g})", mean, most);
-}
-
-}  // namespace
 
 std::string simulated_jobs_to_json(const Cluster& cluster, const SimulatedJobs& simulated) {
   const auto& [load, options, seed, runs] = simulated;

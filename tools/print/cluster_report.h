@@ -25,6 +25,10 @@ struct LoadReport {
   double jobs_per_s() const { return load * saturation.jobs_per_s; }
 };
 
+// One line: the load, and the saturation in digits that --saturation reads as the same number;
+// empty without a load.
+std::string load_to_text(const std::optional<LoadReport>& load);
+
 // One simulated run of each decider.
 struct SimulatedJobs {
   std::optional<LoadReport> load;  // none: arrivals of a file

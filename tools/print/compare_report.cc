@@ -83,6 +83,7 @@ std::string rows_to_table(const Problem& problem, const std::vector<MeasuredPlan
                &row == best ? "best"
                             : fmt::format("{:+.1f} %{}", 100 * (summary.mean / first.mean - 1),
                                           tie ? " (tie)" : "")});
+    if (&row == best) table.mark_best();
   }
   if (best != nullptr) text += table.text();
   for (const MeasuredPlan& row : rows) {

@@ -2,18 +2,24 @@
 
 #include <fmt/format.h>
 
+#include "tools/print/color.h"
+
 namespace tutti {
 
 void print_warning(const std::string& text) {
-  fmt::print(stderr, "tutti: warning: {}\n", text);
+  fmt::print(stderr, "tutti: {} {}\n", colored("warning:", Color::yellow, stderr), text);
 }
 
 void print_note(const std::string& text) {
   if (!text.empty()) fmt::print(stderr, "tutti: {}\n", text);
 }
 
+void print_error(const std::string& text) {
+  fmt::print(stderr, "{} {}\n", colored("tutti:", Color::red, stderr), text);
+}
+
 int report(const Error& error) {
-  fmt::print(stderr, "tutti: {}\n", error.message);
+  print_error(error.message);
   switch (error.kind) {
     case Error::Kind::invalid_input:
       return 2;

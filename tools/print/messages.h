@@ -14,6 +14,9 @@ void print_warning(const std::string& text);
 // Prints "tutti: " and the sentence to standard error; nothing if it is empty.
 void print_note(const std::string& text);
 
+// Prints "tutti: " and the sentence, as what ends the command.
+void print_error(const std::string& text);
+
 // Prints the sentence and gives the exit code that belongs to its kind.
 int report(const Error& error);
 

@@ -13,35 +13,23 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <set>
 
 #include "tools/commands.h"
 #include "tools/graph/graph_make.h"
 #include "tools/inputs.h"
-#include "tools/policy_list.h"
+#include "tools/search_options.h"
 #include "tools/server/server_options.h"
-#include "tutti/base/mutex.h"
-#include "tutti/base/parallel.h"
-#include "tutti/base/suggest.h"
-#include "tutti/machine/preset.h"
-#include "tutti/policy/registry.h"
-#include "tutti/runtime/arriving/host_counters.h"
+#include "tools/server/serving.h"
+#include "tools/version.h"
 #include "tutti/runtime/command/environment.h"
 #include "tutti/search/deciders.h"
 #include "tutti/serve/api.h"
-#include "tutti/serve/run/cluster_runner.h"
-#include "tutti/serve/run/shared_runner.h"
 
 namespace tutti {
 namespace {
 
 struct ServeArguments {
-  std::string machine = "this-host";
-  std::string costs;
-  std::string runtime = "local";
-  RunnerOptions runner;
-  int parallel = 0;
-  std::string fallback = "graphene";
+  ServingOptions serving;
   std::string listen = kDefaultListen;
   std::vector<std::string> names;
   std::string token_file;
@@ -51,6 +39,8 @@ struct ServeArguments {
   int64_t most_body_mib = 16;
   int64_t open_mib = 1024;
   int64_t rewrite_mib = 64;
+  int64_t keep_mib = 1024;
+  std::string keep_for = "168h";
   int grace_s = 10;
 };
 
@@ -127,116 +117,6 @@ class TokenWatch {
   Seen seen_;
 };
 
-// What runs jobs, and what measures how busy the machine is.
-struct Running {
-  std::unique_ptr<Runner> runner;
-  std::unique_ptr<Meter> meter;
-};
-
-// The serve room knows no model files.
-MakeDecider decider_called(const std::string& name, const ModelDeciderOptions& options) {
-  return [name, options](const Cluster& cluster,
-                         const std::vector<Counter>& counters) -> Result<std::unique_ptr<Decider>> {
-    const auto found = find_deciders({name}, cluster, counters, options);
-    if (!found) return found.error();
-    return found->front().make();
-  };
-}
-
-// Whether a real server by that name runs jobs together. If the policy can be asked op by op it
-// runs one job at a time.
-Result<bool> is_for_many_jobs(const std::string& name) {
-  if (is_model(name) || name == "symphony") return true;
-  const Result<const PolicyEntry*> decider = find_any_decider(name);
-  if (decider) return !(*decider)->make_policy;
-  const std::vector<std::string> known = names_for_real_service();
-  if (!find_policy(name)) return invalid_input(unknown_word("policy", name, known));
-  return invalid_input(fmt::format(
-      "policy '{}' plans ahead and cannot be asked during a run; those that can are: {}", name,
-      comma_list(known)));
-}
-
-// Several real jobs at once.
-Result<Running> make_shared(const ServeArguments& arguments, const Machine& machine,
-                            RunnerOptions options, int places) {
-  SharedRunnerOptions shared{.places = places};
-  if (is_model(options.policy)) {
-    shared.feed = read_host(machine, {.interval = std::chrono::milliseconds(10)});
-    shared.counters = counters_for_real(machine, *shared.feed);
-  }
-  const ModelDeciderOptions decider{.fallback =
-                                        arguments.fallback == "none" ? "" : arguments.fallback};
-  const MakeDecider make = decider_called(options.policy, decider);
-  auto runner = make_shared_runner(machine, std::move(options), std::move(shared), make);
-  if (!runner) return runner.error();
-  Result<std::unique_ptr<Meter>> meter = make_host_meter();
-  if (!meter) return meter.error();
-  return Running{std::move(*runner), std::move(*meter)};
-}
-
-Result<Running> make_running(const ServeArguments& arguments, const Machine& machine) {
-  RunnerOptions options = arguments.runner;
-  if (options.policy.empty()) {
-    options.policy = arguments.runtime == "cluster" ? "fifo" : "critical_path";
-  }
-  const int places = arguments.parallel > 0 ? arguments.parallel : usable_cores();
-  if (arguments.runtime == "cluster") {
-    const MakeDecider make = decider_called(options.policy, {});
-    Result<ServedCluster> cluster = serve_cluster(machine, std::move(options), places, make);
-    if (!cluster) return cluster.error();
-    return Running{std::move(cluster->runner), std::move(cluster->meter)};
-  }
-  if (arguments.runtime == "sim") {
-    Result<std::unique_ptr<Runner>> runner = make_sim_runner(machine, std::move(options), places);
-    if (!runner) return runner.error();
-    return Running{std::move(*runner), make_run_meter(machine)};
-  }
-  if (arguments.daemon.allow_commands && arguments.machine == "this-host") {
-    Result<Machine> slots = load_command_machine(arguments.machine);
-    if (!slots) return slots.error();
-    options.command_machine = std::make_shared<const Machine>(std::move(*slots));
-  }
-  const Result<bool> many = is_for_many_jobs(options.policy);
-  if (!many) return many.error();
-  if (*many) return make_shared(arguments, machine, std::move(options), places);
-  if (arguments.parallel > 1) {
-    return invalid_input(fmt::format(
-        "real runs decided by {} go one after another; several at once need a decider, such as "
-        "--policy graphene",
-        options.policy));
-  }
-  Result<std::unique_ptr<Runner>> runner = make_local_runner(machine, std::move(options));
-  if (!runner) return runner.error();
-  Result<std::unique_ptr<Meter>> meter = make_host_meter();
-  if (!meter) return meter.error();
-  return Running{std::move(*runner), std::move(*meter)};
-}
-
-// Warns the operator, once for each name, of graphs that the costs do not fit.
-class CostsWatch {
- public:
-  CostsWatch(const Machine& machine, CostSpec costs, std::string file)
-      : machine_(machine), costs_(std::move(costs)), file_(std::move(file)) {}
-
-  void look_at(const Graph& graph) {
-    const MutexLock lock(mutex_);
-    if (graph.command_count() > 0 || seen_.size() >= kMostNames) return;
-    if (!seen_.insert(graph.name()).second) return;
-    const std::string name = one_line(graph.name());
-    if (const auto good = check_costs(graph, machine_, costs_, name, file_); !good) {
-      print_warning(good.error().message);
-    }
-  }
-
- private:
-  static constexpr size_t kMostNames = 1000;
-  const Machine& machine_;
-  CostSpec costs_;
-  std::string file_;
-  Mutex mutex_;
-  std::set<std::string> seen_ GUARDED_BY(mutex_);
-};
-
 int asked[2] = {-1, -1};  // a pipe, for a byte by each signal
 
 void note_signal(int signal) {
@@ -253,7 +133,7 @@ void do_nothing(int /*signal*/) {}
 // block it. A file that grows too long (SIGXFSZ) is an error of the write, as a full disk is.
 class AskedBySignal {
  public:
-  static Result<void> catch_them(bool with_hang_up) {
+  static Result<void> catch_them() {
     if (::pipe2(asked, O_CLOEXEC | O_NONBLOCK) != 0) {
       return failed("no pipe can be had to wait for signals by");
     }
@@ -263,13 +143,14 @@ class AskedBySignal {
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
-    if (with_hang_up) ::sigaction(SIGHUP, &action, nullptr);
+    ::sigaction(SIGHUP, &action, nullptr);
     action.sa_handler = do_nothing;
     ::sigaction(SIGXFSZ, &action, nullptr);
     return {};
   }
-  // Until a signal asks this process to end. Checks the file of tokens every second.
-  static void wait(TokenWatch& tokens) {
+  // Until a signal asks this process to end. Checks the file of tokens every second; SIGHUP has all
+  // files read again.
+  static void wait(TokenWatch& tokens, const std::function<void()>& reload) {
     constexpr int kEveryMs = 1000;
     mask(SIG_UNBLOCK);
     while (true) {
@@ -278,6 +159,7 @@ class AskedBySignal {
       char byte = 0;
       if (ready > 0 && ::read(asked[0], &byte, 1) == 1 && byte == 'e') break;
       tokens.look_again(byte == 'r');
+      if (byte == 'r') reload();
     }
     mask(SIG_BLOCK);
   }
@@ -291,11 +173,20 @@ class AskedBySignal {
   }
 };
 
-int run_serve(ServeArguments arguments) {
-  if (const auto good = AskedBySignal::catch_them(!arguments.token_file.empty()); !good) {
-    return report(good.error());
+void reload_by_signal(Serving& serving, Daemon& daemon) {
+  if (const Result<void> done = serving.reload(daemon, {}); !done) {
+    report(Error{done.error().kind, done.error().message + "; all stays as it was"});
+    return;
   }
-  if (const auto good = check_names(arguments.runner.environment); !good) {
+  const ServedBy by = daemon.served_by();
+  fmt::print("tutti serve: reloaded{}\n",
+             by.reloading ? "; machine and policy change when the running jobs have ended" : "");
+  std::fflush(stdout);
+}
+
+int run_serve(ServeArguments arguments) {
+  if (const auto good = AskedBySignal::catch_them(); !good) return report(good.error());
+  if (const auto good = check_names(arguments.serving.environment); !good) {
     return report(good.error());
   }
   const Result<ListenAddress> address = parse_address(arguments.listen);
@@ -308,19 +199,28 @@ int run_serve(ServeArguments arguments) {
   const Result<std::string> folder =
       arguments.state.empty() ? default_state() : Result<std::string>(arguments.state);
   if (!folder) return report(folder.error());
-  const Result<Machine> machine = load_machine(arguments.machine);
-  if (!machine) return report(machine.error());
-  Result<CostSpec> costs = load_costs(arguments.costs);
-  if (!costs) return report(costs.error());
-  arguments.runner.costs = *costs;
-  CostsWatch watched_costs(*machine, std::move(*costs), arguments.costs);
-  arguments.daemon.on_graph = [&](const Graph& graph) { watched_costs.look_at(graph); };
-  Result<Running> running = make_running(arguments, *machine);
-  if (!running) return report(running.error());
-  const std::string policy = running->runner->policy();
+  if (arguments.serving.runtime == "cluster") arguments.serving.runtime = "sim";  // as in 0.1
+  arguments.serving.allow_commands = arguments.daemon.allow_commands;
+  Serving serving(arguments.serving);
+  Result<ClientRules> clients = serving.clients();
+  if (!clients) return report(clients.error());
+  arguments.daemon.clients = std::move(*clients);
+  Result<std::unique_ptr<Runner>> runner = serving.open();
+  if (!runner) return report(runner.error());
+  arguments.daemon.on_graph = [&](const Graph& graph) { serving.watch().look_at(graph); };
+  std::unique_ptr<Meter> meter;
+  if (arguments.serving.runtime == "local") {
+    Result<std::unique_ptr<Meter>> made = make_host_meter();
+    if (!made) return report(made.error());
+    meter = std::move(*made);
+  }
   arguments.daemon.folder = *folder;
   arguments.daemon.limits.open_bytes = arguments.open_mib << 20;
   arguments.daemon.longest_journal = arguments.rewrite_mib << 20;
+  arguments.daemon.history.jobs = arguments.daemon.limits.kept_jobs;
+  arguments.daemon.history.bytes = arguments.keep_mib << 20;
+  arguments.daemon.history.age =
+      std::chrono::duration_cast<std::chrono::seconds>(*parse_time(arguments.keep_for));
   arguments.daemon.on_broken = [](const std::string& why) {
     report(failed(fmt::format(
         "the journal has failed: {}; no job is taken or started any more: make room, and start "
@@ -333,25 +233,27 @@ int run_serve(ServeArguments arguments) {
     return make_graph(words, static_cast<double>(most_ops) * (1 + kEdgesOfAnOp));
   };
   Result<std::unique_ptr<Daemon>> daemon =
-      Daemon::open(arguments.daemon, std::move(running->runner), std::move(running->meter));
+      Daemon::open(arguments.daemon, serving.shares(), std::move(*runner), std::move(meter));
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) print_note(notice);
-  Api api(**daemon, Guard(tokens, arguments.names),
-          {.most_body_bytes = arguments.most_body_mib << 20,
-           .version = TUTTI_VERSION,
-           .machine = machine->name()});
+  Api api(
+      **daemon, Guard(tokens, arguments.names),
+      {.most_body_bytes = arguments.most_body_mib << 20,
+       .version = std::string(build_facts().version),
+       .reload = [&](const ReloadRequest& request) { return serving.reload(**daemon, request); }});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(*address, arguments.http, api);
   if (!server) return report(server.error());
   api.watch(server->get());
+  const ServedBy by = (*daemon)->served_by();
   const bool bare = address->host.find(':') == std::string::npos;
   fmt::print("tutti serve: http://{}:{} ({} runs on {}, decided by {}; journal in {}; {})\n",
              bare ? address->host : "[" + address->host + "]", (*server)->port(),
-             arguments.runtime == "local" ? "real" : "simulated", machine->name(), policy, *folder,
+             by.runtime == "local" ? "real" : "simulated", by.machine, by.policy, *folder,
              given->empty() ? "no token asked" : "a token is asked");
   const auto open = (*daemon)->figures().jobs.open();
   if (open > 0) fmt::print("tutti serve: going on with {} open jobs\n", open);
   std::fflush(stdout);
-  AskedBySignal::wait(watch);
+  AskedBySignal::wait(watch, [&] { reload_by_signal(serving, **daemon); });
   (*daemon)->stop(std::chrono::seconds(arguments.grace_s));
   (*server)->stop();
   const DaemonFigures figures = (*daemon)->figures();
@@ -383,6 +285,17 @@ void add_limits(CLI::App& command, ServeArguments& arguments) {
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
   command
+      .add_option("--keep-mib", arguments.keep_mib,
+                  "History of jobs that are over (traces, waits, logs), in MiB; the oldest is "
+                  "deleted first")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  command
+      .add_option("--keep-for", arguments.keep_for,
+                  "How long the history of a job is kept, such as 12h")
+      ->check(is_budget())
+      ->capture_default_str();
+  command
       .add_option(
           "--rewrite-mib", arguments.rewrite_mib,
           "Rewrite the journal when it is longer than this and mostly about jobs that are over")
@@ -402,39 +315,41 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Example: tutti serve --state jobs --policy critical_path\n"
       "         tutti serve --policy graphene --parallel 4\n"
-      "         tutti serve --runtime cluster --machine p100-4 --policy graphene --parallel 8\n"
+      "         tutti serve --token-file tokens --clients clients.toml\n"
+      "         tutti serve --runtime sim --machine p100-4 --policy graphene --parallel 8\n"
       "         tutti serve --listen 0.0.0.0:7171 --token-file token");
   auto arguments = std::make_shared<ServeArguments>();
   command
-      ->add_option("-m,--machine", arguments->machine,
+      ->add_option("-m,--machine", arguments->serving.machine,
                    "Machine: this-host, this-host:4x2, a machine file, or a preset to simulate")
       ->capture_default_str();
-  command->add_option("--costs", arguments->costs, "Costs file that the policy decides by");
+  command->add_option("--costs", arguments->serving.costs, "Costs file that the policy decides by");
   command
-      ->add_option("--runtime", arguments->runtime,
-                   "local: for real on this host, one job at a time, or jobs that share it where a "
-                   "decider decides; sim: simulated, each job with the machine to itself; "
-                   "cluster: simulated, all jobs share the machine")
+      ->add_option("--runtime", arguments->serving.runtime,
+                   "local: for real on this host; sim: simulated (cluster, its old name, is "
+                   "accepted). Jobs share the machine in both")
       ->check(CLI::IsMember({"local", "sim", "cluster"}))
       ->capture_default_str();
-  command->add_option(
-      "--policy", arguments->runner.policy,
-      "For one job at a time: any policy that can decide during a run (tutti policies; default: "
-      "critical_path). For jobs that share the machine, with --runtime local or cluster: a "
-      "decider (tutti cluster --help; default of cluster: fifo) or symphony=FILE");
   command
-      ->add_option("--parallel", arguments->parallel,
-                   "Jobs at once, simulated or where a decider decides; 0 is one for each usable "
-                   "core")
+      ->add_option("--policy", arguments->serving.policy,
+                   "A policy that can be asked about arriving jobs (tutti cluster --help), or "
+                   "symphony=FILE")
+      ->capture_default_str();
+  command
+      ->add_option("--parallel", arguments->serving.parallel,
+                   "Jobs at once; 0 is one for each usable core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option("--fallback", arguments->fallback,
-                      "For real: decider that takes over for the rest of a round if devices wait "
-                      "for decisions of symphony=FILE for a quarter of their working time, or "
-                      "longer; none (graphene)");
-  command->add_option("--seed", arguments->runner.seed, "Seed of all random choices")
+  command->add_option("--fallback", arguments->serving.fallback,
+                      "For real: decider that takes over for some time if devices wait for "
+                      "decisions of symphony=FILE for a quarter of their working time, or longer; "
+                      "none (graphene)");
+  command->add_option("--seed", arguments->serving.seed, "Seed of all random choices")
       ->check(whole_number())
       ->capture_default_str();
+  command->add_option("--clients", arguments->serving.clients,
+                      "File with the weight and the quotas of each client; read again on SIGHUP "
+                      "and by tutti reload");
   command
       ->add_option("--listen", arguments->listen,
                    "Address to listen at; port 0 is any; beyond this computer a token is needed")
@@ -455,7 +370,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_flag("--allow-commands", arguments->daemon.allow_commands,
                     "Run graphs that start programs of the client's choice");
   command
-      ->add_option("--env", arguments->runner.environment,
+      ->add_option("--env", arguments->serving.environment,
                    "Commands: a variable of the server's environment that they get, in addition to "
                    "PATH, HOME, LANG and the like, once for each")
       ->allow_extra_args(false)
@@ -469,7 +384,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   add_limits(*command, *arguments);
   command->callback([command, arguments, &exit_code] {
-    const bool model = arguments->runtime == "local" && is_model(arguments->runner.policy);
+    const bool model = arguments->serving.runtime == "local" && is_model(arguments->serving.policy);
     if (command->count("--fallback") > 0 && !model) {
       throw CLI::ValidationError("--fallback",
                                  "is for models of Symphony that decide about real runs; name one "

@@ -35,6 +35,11 @@ struct Answer {
 Result<Answer> ask(HttpClient& client, const std::string& method, const std::string& target,
                    const std::string& content = "");
 
+// The same. While the server answers that it has no room now (429), it is asked again after the
+// time that it names, for so many seconds; says so on standard error.
+Result<Answer> ask_again(HttpClient& client, const std::string& method, const std::string& target,
+                         const std::string& content, double seconds);
+
 // A job in one line.
 std::string job_line(const Document& job);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -24,6 +25,8 @@ struct SubmitArguments {
   ImportFlags import_flags;
   std::optional<std::string> id;
   int32_t priority = 0;
+  double deadline_s = 0;
+  double retry_s = 60;
   bool wait = false;
   ServerOptions server;
 };
@@ -62,7 +65,8 @@ Result<std::string> content_of(const SubmitArguments& arguments) {
 
 int run_submit(const SubmitArguments& arguments) {
   if (arguments.graph.empty() == arguments.make.empty()) {
-    return report(invalid_input("name a graph file, or the words of tutti graph make by --make"));
+    return report(
+        invalid_input("name a graph file, or give --make the arguments of tutti graph make"));
   }
   if (arguments.id) {
     if (const Result<void> good = check_job_id(*arguments.id); !good) return report(good.error());
@@ -73,7 +77,12 @@ int run_submit(const SubmitArguments& arguments) {
   if (!client) return report(client.error());
   std::string target = fmt::format("/v1/jobs?priority={}", arguments.priority);
   if (arguments.id) target += "&id=" + percent_encoded(*arguments.id);
-  Result<Answer> job = ask(*client, "POST", target, *content);
+  if (arguments.deadline_s > 0) {
+    target += fmt::format("&deadline_ms={}",
+                          std::max<int64_t>(1, std::llround(arguments.deadline_s * 1000)));
+  }
+  // Without an id, a submission whose answer is lost would be another job.
+  Result<Answer> job = ask_again(*client, "POST", target, *content, arguments.retry_s);
   if (job && arguments.wait) job = wait_for_job(*client, entry_text(job->document, "id"));
   if (!job) return report(job.error());
   fmt::print("{}", arguments.server.json ? job->body : job_line(job->document) + "\n");
@@ -90,13 +99,25 @@ void add_submit_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SubmitArguments>();
   command->add_option("graph", arguments->graph,
                       "Graph file, in any format tutti reads; - is standard input");
-  command->add_option("--make", arguments->make,
-                      "Instead of a file: words of tutti graph make, for the server to make it");
+  command->add_option(
+      "--make", arguments->make,
+      "Instead of a file: arguments of tutti graph make, by which the server makes it");
   arguments->import_flags.add_to(*command);
   command->add_option("--id", arguments->id,
                       "A name of your own: submitting the same again gives the same job");
-  command->add_option("--priority", arguments->priority, "The greatest goes first")
+  command->add_option("--priority", arguments->priority, "Jobs with a higher priority start first")
       ->check(CLI::Range(-kMostPriority, kMostPriority))
+      ->capture_default_str();
+  command
+      ->add_option("--deadline", arguments->deadline_s,
+                   "Seconds from now: the job is refused if it cannot be over by then, and fails "
+                   "if it is not; 0: none")
+      ->check(CLI::Range(0.0, 3e7))
+      ->capture_default_str();
+  command
+      ->add_option("--retry", arguments->retry_s,
+                   "Seconds for which it is submitted again if the server has no room for it now")
+      ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command->add_flag("--wait", arguments->wait,
                     "Return when the job is over; exit code 1 if it failed");

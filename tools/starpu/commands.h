@@ -3,7 +3,7 @@
 #ifndef TUTTI_TOOLS_STARPU_COMMANDS_H_
 #define TUTTI_TOOLS_STARPU_COMMANDS_H_
 
-#include "tools/compare_options.h"
+#include "tools/compare/compare_options.h"
 #include "tools/run_report.h"
 #include "tutti/runtime/starpu/ranks.h"
 

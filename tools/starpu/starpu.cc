@@ -18,10 +18,11 @@ struct DiscoverArguments {
   std::string output = "-";
   bool json = false;
   bool ranks = false;
+  DiscoverOptions options{};
 };
 
 int discover(const DiscoverArguments& arguments, StarpuRanks& ranks) {
-  const Result<Machine> machine = discover_ranks(ranks);
+  const Result<Machine> machine = discover_ranks(ranks, arguments.options);
   if (!machine) return report_once(machine.error(), ranks);
   Result<void> written;
   if (ranks.rank() == 0) {
@@ -50,6 +51,8 @@ int start(int argc, char** argv) {
   discover_command->add_flag("--json", found.json);
   discover_command->add_flag("--ranks", found.ranks);
   discover_command->add_option("-o,--output", found.output);
+  discover_command->add_option("--reserve-cores", found.options.reserved_cores);
+  discover_command->add_flag("--device-per-core", found.options.device_for_each_core);
   return run_program(app, argc, argv, 0, [&] {
     const Result<std::unique_ptr<StarpuRanks>> ranks = StarpuRanks::join();
     if (!ranks) return report(ranks.error());
@@ -62,6 +65,7 @@ int start(int argc, char** argv) {
 }  // namespace
 }  // namespace tutti
 
-int main(int argc, char** argv) {
+// CLI11 throws outside of run_program only if a flag is declared wrongly.
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape)
   return tutti::start(argc, argv);
 }

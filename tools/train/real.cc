@@ -57,6 +57,17 @@ void tell(const RealTraining& training, const RealSearchResult& found) {
   fmt::print(stderr, "tutti: {}{} of {} runs in {} rounds; the best plan{} is {}/plan.json\n",
              found.new_runs == 0 ? "nothing was run: " : "", found.runs, training.runs,
              found.rounds, takes, training.folder);
+  if (!found.own) return;
+  if (!found.own->mean_ns) {
+    fmt::print(stderr,
+               "tutti: the model's own plan was not run: it is predicted to take {:+.1f} % of the "
+               "best plan's time\n",
+               100 * (found.own->predicted - 1));
+    return;
+  }
+  fmt::print(stderr, "tutti: the model's own plan takes {}, {:+.1f} % of the best plan's time\n",
+             to_text(Duration(static_cast<int64_t>(*found.own->mean_ns))),
+             100 * (*found.own->mean_ns / found.mean_ns - 1));
 }
 
 }  // namespace

@@ -387,7 +387,7 @@ int run_train(int argc, char** argv) {
       "tutti train"};
   app.footer(
       "Example: tutti train doppler graph.json -m p100-4 --budget 10m -o run\n"
-      "What each can be told: tutti train doppler --help");
+      "Options of each: tutti train doppler --help");
   app.require_subcommand(1);
   int exit_code = 0;
   add_doppler(app, exit_code);

@@ -46,6 +46,9 @@ class Rng {
     return radius * std::cos(6.283185307179586 * uniform());
   }
 
+  // Exponential, of mean 1.
+  double exponential() { return -std::log(1.0 - uniform()); }
+
   // Student's t with `freedom` degrees of freedom, by Bailey's polar method (1994).
   double student_t(double freedom) {
     for (;;) {

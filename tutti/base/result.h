@@ -19,7 +19,7 @@ namespace tutti {
 
 struct Error {
   enum class Kind {
-    invalid_input,  // the person gave something wrong; exit code 2
+    invalid_input,  // the user's input is wrong; exit code 2
     infeasible,     // no plan can obey the problem's constraints; exit code 3
     out_of_time,    // the budget ended before there was a result; exit code 1
     failed,         // anything else, such as a full disk; exit code 1

@@ -67,10 +67,9 @@ Given Belief::given(std::span<const double> constants, const Observation& observ
 Inferred Belief::infer(std::span<const double> constants, const Observation& observation,
                        const SampleOptions& options) const {
   Given known = given(constants, observation);
-  Inferred inferred{.mean = {},
-                    .spread = {},
-                    .samples = draw_samples(network(), known, options),
-                    .given = std::move(known)};
+  Samples samples = draw_samples(network(), known, options);
+  Inferred inferred{
+      .mean = {}, .spread = {}, .samples = std::move(samples), .given = std::move(known)};
   for (const Believed& item : resources()) {
     inferred.mean.push_back(inferred.samples.mean(item.variable));
     inferred.spread.push_back(inferred.samples.spread(item.variable));

@@ -1,4 +1,5 @@
-// Random numbers by their quantiles, many at a time: a belief draws thousands for one decision.
+// Random numbers, many at a time, by inverting their distribution: a belief draws thousands for one
+// decision.
 
 #ifndef TUTTI_BELIEF_DRAWS_H_
 #define TUTTI_BELIEF_DRAWS_H_

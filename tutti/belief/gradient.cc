@@ -99,31 +99,6 @@ double variance_of(const Evidence* seen) {
   return seen != nullptr ? seen->variance : 0;
 }
 
-// The sum over all samples and laws of a weight times the law's score. weights_of(block) gives a
-// function from variables to their columns of weights; null: the law is left out.
-template <class WeightsOf>
-std::vector<double> score_gradient(const Network& network, const Given& given,
-                                   const Samples& samples, int threads,
-                                   const WeightsOf& weights_of) {
-  const std::vector<double> natural = network.natural(given.constants);
-  const auto evidence = evidence_by_variable(network, given);
-  return sum_over_blocks(network, natural, samples.blocks(), threads,
-                         [&](int block, std::vector<double>& gradient) {
-                           const auto weights = weights_of(block);
-                           for (const VariableId id : network.variables()) {
-                             const Variable& variable = network.variable(id);
-                             const double* column = weights(id);
-                             if (variable.constants.empty() || column == nullptr) continue;
-                             const FamilyView view(network, id, samples, block, natural,
-                                                   variance_of(evidence[id.index]));
-                             LocalSlopes local(variable);
-                             variable.law->add_score(view.family(), samples.column(id, block),
-                                                     column, nullptr, local.data());
-                             local.add_to(gradient);
-                           }
-                         });
-}
-
 // One block of the backward pass: slopes of the loss by each sample of each variable, children
 // first. `by_log_weight` has a column for each observed variable.
 void pass_back(const Network& network, const Samples& samples, int block,
@@ -158,12 +133,23 @@ void pass_back(const Network& network, const Samples& samples, int block,
 std::vector<double> sampling_gradient(const Network& network, const Given& given,
                                       const Samples& samples, const Reach& reach,
                                       std::span<const Sensitivity> sensitivities, int threads) {
+  const std::vector<double> natural = network.natural(given.constants);
+  const auto evidence = evidence_by_variable(network, given);
   const std::vector<Centered> items = centered(samples, sensitivities);
-  return score_gradient(network, given, samples, threads, [&](int block) {
-    return [&reach, losses = losses_by_set(samples, reach, block, items)](VariableId id) {
-      return losses[reach.set_of(id)].data();
-    };
-  });
+  return sum_over_blocks(
+      network, natural, samples.blocks(), threads, [&](int block, std::vector<double>& gradient) {
+        const auto losses = losses_by_set(samples, reach, block, items);
+        for (const VariableId id : network.variables()) {
+          const Variable& variable = network.variable(id);
+          if (variable.constants.empty()) continue;
+          const FamilyView view(network, id, samples, block, natural,
+                                variance_of(evidence[id.index]));
+          LocalSlopes local(variable);
+          variable.law->add_score(view.family(), samples.column(id, block),
+                                  losses[reach.set_of(id)].data(), nullptr, local.data());
+          local.add_to(gradient);
+        }
+      });
 }
 
 std::vector<double> path_gradient(const Network& network, const Given& given,
@@ -194,14 +180,6 @@ std::vector<double> path_gradient(const Network& network, const Given& given,
         }
         pass_back(network, samples, block, natural, evidence, by_log_weight, slopes, gradient);
       });
-}
-
-std::vector<double> evidence_gradient(const Network& network, const Given& given,
-                                      const Samples& samples, const Reach& reach, int threads) {
-  return score_gradient(network, given, samples, threads, [&](int block) {
-    const double* weights = &samples.weights[static_cast<size_t>(block) * kBlock];
-    return [&reach, weights](VariableId id) { return reach.explains(id) ? weights : nullptr; };
-  });
 }
 
 std::vector<double> evidence_path_gradient(const Network& network, const Given& given,

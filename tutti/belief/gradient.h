@@ -41,13 +41,10 @@ class Reach {
   int set_count() const { return static_cast<int>(sets_.size()); }
   int set_of(VariableId id) const { return set_of_[id.index]; }
   bool moves(int set, VariableId other) const { return sets_[set][other.index]; }
-  // True if the variable's law can change how likely what was observed is.
-  bool explains(VariableId id) const { return explains_[id.index]; }
 
  private:
   std::vector<std::vector<bool>> sets_;
   std::vector<int> set_of_;
-  std::vector<bool> explains_;
 };
 
 // Slopes of the loss by each raw constant. `given` is what the samples were drawn from; the samples
@@ -61,12 +58,9 @@ std::vector<double> path_gradient(const Network& network, const Given& given,
                                   const Samples& samples, const Reach& reach,
                                   std::span<const Sensitivity> sensitivities, int threads = 1);
 
-// Slopes of the logarithm of the evidence's probability by each raw constant: E[s | given]
-// (Fisher's identity). With it a network learns from its own counters, without another loss.
-std::vector<double> evidence_gradient(const Network& network, const Given& given,
-                                      const Samples& samples, const Reach& reach, int threads = 1);
-
-// The same, along the paths of the samples.
+// Slopes of the logarithm of the evidence's probability by each raw constant, E[s | given]
+// (Fisher's identity), along the paths of the samples. With it a network learns from its own
+// counters, without another loss.
 std::vector<double> evidence_path_gradient(const Network& network, const Given& given,
                                            const Samples& samples, int threads = 1);
 

@@ -188,7 +188,7 @@ class Builder {
     const Resource resource = resource_of(channel_by_name_.at(item.name));
     const VariableId use =
         believe(resource, fmt::format("switch[{}]", item.name), parents, std::move(constants),
-                saturating_load(std::move(factors), std::move(scaled)));
+                saturating_load(std::move(factors), scaled));
     observe_waiting(resource, "switch", use);
     switches_.emplace(item.name, use);
   }

@@ -51,13 +51,13 @@ std::vector<bool> moved_by(const Network& network, VariableId start,
 
 }  // namespace
 
-Reach::Reach(const Network& network, std::span<const VariableId> observed)
-    : explains_(with_ancestors(network, observed)) {
+Reach::Reach(const Network& network, std::span<const VariableId> observed) {
+  const std::vector<bool> explains = with_ancestors(network, observed);
   std::vector<bool> is_observed(static_cast<size_t>(network.size()), false);
   for (const VariableId id : observed) is_observed[id.index] = true;
   std::map<std::vector<bool>, int> number_of;
   for (const VariableId id : network.variables()) {
-    const std::vector<bool> moved = moved_by(network, id, is_observed, explains_);
+    const std::vector<bool> moved = moved_by(network, id, is_observed, explains);
     const auto [found, is_new] = number_of.try_emplace(moved, set_count());
     if (is_new) sets_.push_back(moved);
     set_of_.push_back(found->second);

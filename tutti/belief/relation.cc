@@ -330,7 +330,7 @@ void Relation::add_path(const Family& family, const double* x, const double* slo
 }
 
 std::shared_ptr<const Relation> saturating_load(std::vector<double> factors,
-                                                std::vector<bool> scaled) {
+                                                const std::vector<bool>& scaled) {
   return std::make_shared<SaturatingLoad>(std::move(factors), scaled);
 }
 std::shared_ptr<const Relation> saturating_mixture() {

@@ -38,7 +38,7 @@ double saturate(double x);
 // saturate(sum of factor * parent / capacity). Parents that are shares of a capacity of their own,
 // `scaled`, are multiplied by it. Constants: capacity, that of each scaled parent, s.
 std::shared_ptr<const Relation> saturating_load(std::vector<double> factors,
-                                                std::vector<bool> scaled = {});
+                                                const std::vector<bool>& scaled = {});
 
 // saturate(sum of weight * parent). Constants: a weight for each parent, s.
 std::shared_ptr<const Relation> saturating_mixture();

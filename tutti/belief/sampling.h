@@ -66,7 +66,7 @@ class Samples {
   double mean(VariableId id) const;
   // The standard deviation.
   double spread(VariableId id) const;
-  // How many equally weighted samples say as much: 1 / sum of squared weights.
+  // How many equally weighted samples carry as much information: 1 / sum of squared weights.
   double effective() const;
 
  private:

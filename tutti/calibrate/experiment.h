@@ -31,7 +31,7 @@ struct Experiment {
   std::vector<DeviceId> placement;
 };
 
-// Whether the ops of a graph stand for themselves: none reads what another made.
+// Whether the ops of a graph are independent: none reads what another made.
 bool is_probe(const Graph& graph);
 
 // Whether a kind of op can be run on a kind of device.

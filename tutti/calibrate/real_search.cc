@@ -58,9 +58,11 @@ class Search {
     if (!resume) given.assign(start.begin() + 1, start.end());
     int idle = 0;
     while (!complete() && !settings_.stop.now()) {
+      const bool is_late = state_.runs >= last_race_ || idle == kIdleRounds;
+      if (is_late) look_at_own_plan();
       const bool has_rivals = !rivals().empty();
       if (idle == kIdleRounds && !has_rivals) break;
-      const bool is_last = has_rivals && (state_.runs >= last_race_ || idle == kIdleRounds);
+      const bool is_last = has_rivals && is_late;
       const Result<RealRound> round = is_last ? take_last() : take_round(std::move(given));
       given.clear();
       // What was found before was given to on_round.
@@ -77,7 +79,8 @@ class Search {
                             .mean_ns = state_.best_ns,
                             .runs = state_.runs,
                             .new_runs = state_.runs - before,
-                            .rounds = state_.round};
+                            .rounds = state_.round,
+                            .own = own_};
   }
 
  private:
@@ -85,13 +88,28 @@ class Search {
     return state_.runs >= settings_.runs || state_.complete_with >= settings_.runs;
   }
 
-  // Those that were the best before, and are not it now.
+  // Those that were the best before, and are not it now; and the proposer's own plan, if it is
+  // worth a run.
   std::vector<Plan> rivals() const {
     std::vector<Plan> found;
     for (const Plan& plan : state_.past) {
       if (!same(plan, state_.best)) found.push_back(plan);
     }
+    const auto is_own = [&](const Plan& plan) { return same(plan, *own_plan_); };
+    if (own_plan_ && own_->predicted <= 1 + settings_.margin && !is_own(state_.best) &&
+        std::none_of(found.begin(), found.end(), is_own)) {
+      found.push_back(*own_plan_);
+    }
     return found;
+  }
+
+  void look_at_own_plan() {
+    const Result<Problem> known = known_problem(graph_, machine_, constraints_, knowledge_);
+    if (!known) return;  // the race says so
+    own_plan_ = proposer_.own_plan(*known);
+    if (!own_plan_) return;
+    own_ = OwnPlan{.predicted = predicted(*known, *own_plan_) / predicted(*known, state_.best)};
+    if (same(*own_plan_, state_.best)) own_->mean_ns = state_.best_ns;
   }
 
   Result<RealRound> take_round(std::vector<Plan> given) {
@@ -142,8 +160,13 @@ class Search {
     const int64_t runs = settings_.runs - state_.runs;
     const Result<RaceResult> raced = run_race(forecasts, {.runs = runs, .most_each = runs});
     if (!raced) return raced.error();
+    for (size_t i = 0; own_plan_ && i < forecasts.size(); ++i) {
+      if (raced->plans[i].times_ns.empty() || !same(forecasts[i].plan, *own_plan_)) continue;
+      own_->mean_ns = raced->plans[i].mean_ns();
+    }
     RealRound round{.round = state_.round};
     take_over(*raced, forecasts, round);
+    round.own = own_;
     return round;
   }
 
@@ -236,6 +259,8 @@ class Search {
   const RealSearchSettings& settings_;
   int64_t last_race_;  // begins after so many runs
   RealSearchState state_;
+  std::optional<Plan> own_plan_{};  // the proposer's, late in the search
+  std::optional<OwnPlan> own_{};    // there if own_plan_ is
 };
 
 }  // namespace

@@ -37,19 +37,29 @@ class Proposer {
   // the best plan so far.
   virtual std::vector<Plan> propose(const Problem& problem, const Plan& best, int count,
                                     Rng rng) = 0;
-  // What the runs of a round have come to: means in ns, infinite for plans that could not be run.
+  // The results of a round: means in ns, infinite for plans that could not be run.
   virtual void learn(const Problem& problem, std::span<const Plan> plans,
                      std::span<const double> means_ns) = 0;
+  // The plan that the learned policy makes by itself, without samples or search. It joins the last
+  // race, to be compared with the plan that is kept. None: nothing is learned but costs.
+  virtual std::optional<Plan> own_plan(const Problem& /*problem*/) { return std::nullopt; }
+};
+
+// How good the proposer's own plan is after the last round.
+struct OwnPlan {
+  double predicted = 0;             // its predicted time, divided by that of the best plan
+  std::optional<double> mean_ns{};  // measured; none: it is predicted to be too slow to be run
 };
 
 struct RealRound {
   int round = 0;
-  int64_t runs = 0;     // so far
-  double best_ns = 0;   // the mean of the best plan in this round's race
-  double start_ns = 0;  // the mean of the plan it started from, when it was last measured
-  int raced = 0;        // 0: there was nothing to race the best plan with
-  int refused = 0;      // predicted to be too slow
-  double error = 0;     // mean of |predicted / measured - 1| over the plans of the round
+  int64_t runs = 0;              // so far
+  double best_ns = 0;            // the mean of the best plan in this round's race
+  double start_ns = 0;           // the mean of the plan it started from, when it was last measured
+  int raced = 0;                 // 0: there was nothing to race the best plan with
+  int refused = 0;               // predicted to be too slow
+  double error = 0;              // mean of |predicted / measured - 1| over the plans of the round
+  std::optional<OwnPlan> own{};  // in the last race
 };
 
 // The state to resume from, in addition to the knowledge and the proposer.
@@ -69,7 +79,7 @@ struct RealSearchSettings {
   int plans_a_round = 6;  // raced with the best one
   int runs_a_round = 24;
   double last_share = 0.2;  // of the runs, for the last race
-  // Predictions of each round's plans may be that share above the best plan's own prediction.
+  // Plans that are predicted to take longer than the best plan by more than this share are not run.
   double margin = 0.1;
   uint64_t seed = 1;
   Stop stop{};
@@ -83,6 +93,7 @@ struct RealSearchResult {
   int64_t runs = 0;
   int64_t new_runs = 0;  // of this call
   int rounds = 0;
+  std::optional<OwnPlan> own{};  // if this call came to the end
 };
 
 // Starts with the first of the plans, which must run; the others join the first race. A resumed

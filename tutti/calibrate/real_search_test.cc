@@ -87,6 +87,49 @@ TEST_F(RealSearch, LearnsWhichDevicesAreSlow) {
   EXPECT_LT(true_makespan(found->plan), 0.85 * true_makespan(heft_));
 }
 
+// Proposes as a search does, and would by itself give another plan.
+class ProposerOfItsOwn : public SearchProposer {
+ public:
+  explicit ProposerOfItsOwn(Plan own) : SearchProposer(200), own_(std::move(own)) {}
+  std::optional<Plan> own_plan(const Problem&) override { return own_; }
+
+ private:
+  Plan own_;
+};
+
+TEST_F(RealSearch, MeasuresTheProposersOwnPlanInTheLastRace) {
+  ProposerOfItsOwn proposer(heft_);
+  std::vector<RealRound> rounds;
+  RealSearchSettings settings{.runs = 120, .margin = 100};
+  settings.on_round = [&](const RealRound& round, const RealSearchState&) -> Result<void> {
+    rounds.push_back(round);
+    return {};
+  };
+  const auto found = search_for_real(believed_.graph, believed_.machine, {}, knowledge_, machine_,
+                                     proposer, {&heft_, 1}, settings);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(found->own && found->own->mean_ns);
+  // heft_ believes that all devices are equal.
+  EXPECT_GT(*found->own->mean_ns, 1.1 * found->mean_ns);
+  EXPECT_GT(found->own->predicted, 1.1);
+  ASSERT_TRUE(rounds.back().own);
+  EXPECT_EQ(rounds.back().own->mean_ns, found->own->mean_ns);
+  EXPECT_FALSE(rounds.front().own);
+  EXPECT_LE(machine_.runs(), 120);
+}
+
+TEST_F(RealSearch, DoesNotRunAnOwnPlanThatIsPredictedToBeSlow) {
+  Plan slow = heft_;
+  std::fill(slow.placement.begin(), slow.placement.end(), DeviceId{3});
+  ProposerOfItsOwn proposer(slow);
+  const auto found = search_for_real(believed_.graph, believed_.machine, {}, knowledge_, machine_,
+                                     proposer, {&heft_, 1}, {.runs = 120});
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(found->own);
+  EXPECT_FALSE(found->own->mean_ns);
+  EXPECT_GT(found->own->predicted, 1.5);
+}
+
 TEST_F(RealSearch, PredictsBetterAsItGoes) {
   std::vector<double> errors;
   RealSearchSettings settings{.runs = 120};

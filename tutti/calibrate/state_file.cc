@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "tutti/base/file/document.h"
 #include "tutti/base/file/fields.h"
 #include "tutti/base/file/json_writer.h"
@@ -16,12 +19,6 @@ constexpr double kMostStatedScale = 1e4;
 constexpr double kMostExtraNs = 1e12;
 constexpr const char* kLatency = "latency";  // as a kind that is nowhere
 constexpr double kMostStatedLog = 39;  // e^39 ns are nearly the longest time that a file may state
-
-uint64_t fingerprint_in(const std::string& text, Fields& fields) {
-  const std::optional<uint64_t> number = parse_fingerprint(text);
-  if (!number) fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
-  return number.value_or(0);
-}
 
 void write_cell(JsonWriter& json, const CellKey& key, const Posterior& posterior) {
   const Posterior::State& state = posterior.state();
@@ -184,17 +181,15 @@ Result<CalibrationState> read_calibration(Source& source) {
   }
   fields.schema_version(1);
   CalibrationState state;
-  state.machine_fingerprint = fingerprint_in(fields.text("machine_fingerprint"), fields);
-  state.experiments_fingerprint = fingerprint_in(fields.text("experiments_fingerprint"), fields);
+  state.machine_fingerprint = fields.fingerprint("machine_fingerprint");
+  state.experiments_fingerprint = fields.fingerprint("experiments_fingerprint");
   state.runs = fields.integer("runs", {});
   Knowledge::State knowledge;
   knowledge.runs = fields.integer("runs_learned", {});
-  for (const std::string& text : fields.texts("graphs")) {
-    knowledge.graphs.push_back(fingerprint_in(text, fields));
-    const size_t count = knowledge.graphs.size();
-    if (count > 1 && knowledge.graphs[count - 2] >= knowledge.graphs[count - 1]) {
-      fields.fail("the fingerprints of \"graphs\" must ascend");
-    }
+  knowledge.graphs = fields.fingerprints("graphs");
+  if (std::adjacent_find(knowledge.graphs.begin(), knowledge.graphs.end(),
+                         std::greater_equal<>()) != knowledge.graphs.end()) {
+    fields.fail("the fingerprints of \"graphs\" must ascend");
   }
   for (const Document& item : fields.items("drifts")) {
     knowledge.drifts.push_back(read_drift(item, fields, file));

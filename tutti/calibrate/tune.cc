@@ -26,6 +26,8 @@ constexpr double kLarge = 0.1;
 // kind of device too slow and another too quick. What transfers take among others has not.
 constexpr double kDevicePrior = 5e-2;
 constexpr double kTransferPrior = 5e-4;
+constexpr double kFirstStep = 0.8;       // of a logarithm
+constexpr int kHalvings = 7;             // the last step is about 1 %
 constexpr double kMostLog = 2.1;         // a factor of 8
 constexpr double kMostLatencyLog = 6.9;  // 1000: threads may wait for their turn
 constexpr int kTuneScenarios = 8;
@@ -238,7 +240,8 @@ class FactorFit {
     double least = loss(fitted.error_before, fitted.plans);
     fitted.error_after = fitted.error_before;
     if (fitted.plans < static_cast<int>(kLeastPlans)) return fitted;
-    for (double step = 0.8; step > 0.01; step /= 2) {
+    for (int halvings = 0; halvings < kHalvings; ++halvings) {
+      const double step = std::ldexp(kFirstStep, -halvings);
       for (bool moved = true; moved;) {
         moved = false;
         for (double& log : logs_) {

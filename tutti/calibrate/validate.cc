@@ -27,65 +27,33 @@ double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : summary_of(values).median;
 }
 
-// What each kind of op took, against what it was expected to take.
-class Residuals {
- public:
+// What the real runs of plans show.
+struct Measured {
+  Residuals residuals;
+  std::map<std::string, std::vector<double>> delays;  // by kind of device
+
   void add(const Problem& problem, const Trace& trace) {
     const Observed observed = observe(problem, trace);
     for (const ObservedOp& op : observed.ops) {
-      add(std::string(problem.graph.op_kind_name(op.op)), problem.machine.device(op.device).kind,
-          op.ns, problem.costs.run_time(op.op, op.device));
-      if (op.waited_ns > 0) {
-        delays_[problem.machine.device(op.device).kind].push_back(op.waited_ns);
-      }
+      const std::string& kind = problem.machine.device(op.device).kind;
+      residuals.add(std::string(problem.graph.op_kind_name(op.op)), kind, op.ns,
+                    problem.costs.run_time(op.op, op.device));
+      if (op.waited_ns > 0) delays[kind].push_back(op.waited_ns);
     }
     for (const ObservedHop& hop : observed.hops) {
-      add("", hop_name(problem.machine, *hop.hop), hop.ns, Costs::hop_time(*hop.hop, hop.bytes));
+      residuals.add("", hop_name(problem.machine, *hop.hop), hop.ns,
+                    Costs::hop_time(*hop.hop, hop.bytes));
     }
-  }
-
-  std::vector<Residual> take() {
-    double in_ops = 0;
-    double in_hops = 0;
-    for (const auto& [key, some] : found_) (key.first.empty() ? in_hops : in_ops) += some.ns;
-    std::vector<Residual> residuals;
-    for (auto& [key, some] : found_) {
-      std::vector<double> errors;
-      for (const double ratio : some.ratios) errors.push_back(std::abs(ratio - 1));
-      residuals.push_back({.kind = key.first,
-                           .where = key.second,
-                           .count = static_cast<int64_t>(some.ratios.size()),
-                           .median_ratio = median_or_zero(some.ratios),
-                           .median_error = median_or_zero(errors),
-                           .time_share = some.ns / (key.first.empty() ? in_hops : in_ops)});
-    }
-    return residuals;
   }
 
   std::vector<DispatchDelays> take_delays() {
     std::vector<DispatchDelays> taken;
-    for (auto& [where, ns] : delays_) {
+    for (auto& [where, ns] : delays) {
       std::sort(ns.begin(), ns.end());
       taken.push_back({.where = where, .ns = std::move(ns)});
     }
     return taken;
   }
-
- private:
-  struct Some {
-    std::vector<double> ratios;
-    double ns = 0;
-  };
-
-  void add(std::string kind, std::string where, double real, Duration expected) {
-    if (expected <= Duration{0} || expected >= kNever) return;
-    Some& some = found_[{std::move(kind), std::move(where)}];
-    some.ratios.push_back(real / ns_of(expected));
-    some.ns += real;
-  }
-
-  std::map<std::pair<std::string, std::string>, Some> found_;
-  std::map<std::string, std::vector<double>> delays_;
 };
 
 Result<Duration> simulate(const Problem& problem, const Plan& plan,
@@ -228,7 +196,7 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
     return infeasible(
         "there is no plan to run: none keeps to the constraints and to the memory there is");
   }
-  Residuals residuals;
+  Measured measured;
   int64_t runs = 0;
   const Problem* warm = nullptr;
   for (int repeat = 0; repeat < options.repeats; ++repeat) {
@@ -244,7 +212,7 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
       if (!trace) return trace.error();
       ++runs;
       real[turn.graph][turn.plan].push_back(ns_of(trace->makespan));
-      residuals.add(problem, *trace);
+      measured.add(problem, *trace);
     }
   }
   Validation validation;
@@ -266,8 +234,8 @@ Result<Validation> validate(std::span<const ToValidate> cases, Runtime& reality,
     if (!graph.plans.empty()) validation.graphs.push_back(std::move(graph));
   }
   if (validation.graphs.empty()) return failed("no plan was run before the time was up");
-  validation.residuals = residuals.take();
-  validation.delays = residuals.take_delays();
+  validation.residuals = measured.residuals.rows();
+  validation.delays = measured.take_delays();
   return validation;
 }
 
@@ -308,14 +276,9 @@ std::string validation_to_json(const Validation& validation) {
     }
     json.close_list().close_object();
   }
-  json.close_list().key("residuals").open_list();
-  for (const Residual& residual : validation.residuals) {
-    json.open_object().field("kind", residual.kind).field("where", residual.where);
-    json.field("count", residual.count).field("median_ratio", residual.median_ratio);
-    json.field("median_error", residual.median_error).field("time_share", residual.time_share);
-    json.close_object();
-  }
-  json.close_list().key("dispatch_delays").open_list();
+  json.close_list();
+  write_residuals(validation.residuals, json);
+  json.key("dispatch_delays").open_list();
   for (const DispatchDelays& delay : validation.delays) {
     json.open_object().field("where", delay.where);
     json.field("count", static_cast<int64_t>(delay.ns.size()));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tutti/base/stop.h"
+#include "tutti/calibrate/measure/residuals.h"
 #include "tutti/costs/costs.h"
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
@@ -38,17 +39,6 @@ struct ValidatedGraph {
   // The rank correlation of one run with the median of the others, the mean over runs: no simulator
   // can do much better. 1 where there is one run of each plan.
   double agreement_of_runs() const;
-};
-
-// How the run times of one kind of op on one kind of device compare, or the hops over some channels
-// (an empty kind): real over expected.
-struct Residual {
-  std::string kind;
-  std::string where;
-  int64_t count = 0;
-  double median_ratio = 1;
-  double median_error = 0;  // of |ratio - 1|
-  double time_share = 0;    // of all real time in ops, or in hops
 };
 
 // From when an op could start, its slot free and its operands there, until it did, on one kind of

@@ -31,6 +31,7 @@ class CostsBuilder {
     gather_kind_pairs();
     gather_noise();
     if (Result<void> sane = check_run_times(); !sane) return sane.error();
+    if (Result<void> sane = check_bytes(); !sane) return sane.error();
     compute_fingerprint();
     return std::move(costs_);
   }
@@ -340,6 +341,16 @@ class CostsBuilder {
           "the run times and transfers add up to more than 18 years; check the units");
     }
     return {};
+  }
+
+  // Sums of bytes are whole numbers of 64 bits.
+  Result<void> check_bytes() const {
+    constexpr double kMost = static_cast<double>(int64_t{1} << 62);
+    double total = 0;
+    for (const ValueId value : graph_.values()) total += static_cast<double>(graph_.bytes(value));
+    for (const OpId op : graph_.ops()) total += static_cast<double>(graph_.transient_bytes(op));
+    if (total <= kMost) return {};
+    return invalid_input("the values add up to more than 2^62 bytes; check the units");
   }
 
   void compute_fingerprint() {

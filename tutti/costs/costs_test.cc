@@ -165,6 +165,21 @@ Moments moments_of(const NoiseSpec& spec) {
   return {mean, std::sqrt(squares / kDraws - mean * mean), least};
 }
 
+TEST(Costs, RefusesValuesThatAddUpToMoreThanAWholeNumberHolds) {
+  const char* const kHuge = R"({"name":"w%","bytes":1152921504606846976,"weight":true})";
+  std::string inputs;
+  for (int i = 0; i < 16; ++i) {  // 2^64 bytes: 0 in 64 bits
+    std::string input = kHuge;
+    inputs += (i > 0 ? "," : "") + input.replace(input.find('%'), 1, std::to_string(i));
+  }
+  const Graph graph =
+      graph_from("\"inputs\":[" + inputs + R"(],"ops":[{"name":"a","run_time_ns":9}])");
+  const auto costs = Costs::build(graph, machine_from(kCpuAndGpu), {});
+  ASSERT_FALSE(costs);
+  EXPECT_EQ(costs.error().kind, Error::Kind::invalid_input);
+  EXPECT_EQ(costs.error().message, "the values add up to more than 2^62 bytes; check the units");
+}
+
 TEST(Noise, LogNormalHasMeanOneAndTheStatedSpread) {
   const Moments found = moments_of({.model = NoiseSpec::Model::log_normal, .spread = 0.3});
   EXPECT_NEAR(found.mean, 1, 0.003);

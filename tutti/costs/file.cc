@@ -7,7 +7,6 @@
 
 #include "tutti/base/file/document.h"
 #include "tutti/base/file/fields.h"
-#include "tutti/base/fingerprint.h"
 
 namespace tutti {
 namespace {
@@ -124,23 +123,15 @@ void read_demand(Fields& fields, CostSpec::Demand& row) {
   row.proxy = fields.number("proxy", {.fallback = 0.0, .most = 1});
 }
 
-uint64_t read_fingerprint(const std::string& text, Fields& fields) {
-  const std::optional<uint64_t> number = parse_fingerprint(text);
-  if (!number) fields.fail("a fingerprint must be a text of 16 hexadecimal digits");
-  return number.value_or(0);
-}
-
 std::optional<CostSpec::Calibration> read_calibration(Fields& above, const std::string& file) {
   const Document* entry = above.entry("calibration");
   if (entry == nullptr) return std::nullopt;
   Fields fields(*entry, file, "calibration");
   CostSpec::Calibration calibration;
   calibration.machine = fields.text("machine", "");
-  calibration.machine_fingerprint =
-      read_fingerprint(fields.text("machine_fingerprint", "0000000000000000"), fields);
-  for (const std::string& text : fields.texts("graphs")) {
-    calibration.graphs.push_back(read_fingerprint(text, fields));
-  }
+  if (fields.entry("machine_fingerprint") != nullptr)
+    calibration.machine_fingerprint = fields.fingerprint("machine_fingerprint");
+  calibration.graphs = fields.fingerprints("graphs");
   calibration.drift = fields.texts("drift");
   fields.done_within(above);
   return calibration;

@@ -66,9 +66,7 @@ Components components(const Graph& graph) {
       const OpId op = reached.back();
       reached.pop_back();
       for (const ValueId value : graph.operands(op)) reach(graph.producer(value));
-      for (const ValueId value : graph.outputs(op)) {
-        for (const EdgeId edge : graph.consumers(value)) reach(graph.edge_to(edge));
-      }
+      for (const EdgeId edge : graph.out_edges(op)) reach(graph.edge_to(edge));
     }
     ++found.count;
   }

@@ -176,11 +176,9 @@ Result<void> GraphBuilder::order_ops() {
     if (missing[op.index] == 0) order.push_back(op);
   }
   for (size_t head = 0; head < order.size(); ++head) {
-    for (const ValueId value : graph_.outputs(order[head])) {
-      for (const EdgeId edge : graph_.consumers(value)) {
-        const OpId to = graph_.edge_to(edge);
-        if (--missing[to.index] == 0) order.push_back(to);
-      }
+    for (const EdgeId edge : graph_.out_edges(order[head])) {
+      const OpId to = graph_.edge_to(edge);
+      if (--missing[to.index] == 0) order.push_back(to);
     }
   }
   if (static_cast<int32_t>(order.size()) == count) return {};

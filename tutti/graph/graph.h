@@ -122,10 +122,20 @@ class Graph {
   // The op that makes the value of that edge; invalid for a graph input.
   OpId edge_from(EdgeId edge) const { return producer_[operands_[edge.index].index]; }
 
+  // How many of the op's operands are made by ops; an op that is read twice counts twice.
+  int32_t made_operands(OpId op) const {
+    int32_t made = 0;
+    for (const EdgeId edge : edges(op)) made += edge_from(edge).valid();
+    return made;
+  }
+
   // The edges that read a value, by ascending edge id.
   std::span<const EdgeId> consumers(ValueId value) const {
-    return {consumers_.data() + consumer_begin_[value.index],
-            static_cast<size_t>(consumer_begin_[value.index + 1] - consumer_begin_[value.index])};
+    return readers_of(value.index, value.index + 1);
+  }
+  // The edges that read what the op makes: the consumers of its outputs, one after the other.
+  std::span<const EdgeId> out_edges(OpId op) const {
+    return readers_of(first_output_[op.index], first_output_[op.index] + output_count(op));
   }
   OpId producer(ValueId value) const { return producer_[value.index]; }  // invalid: graph input
   int64_t bytes(ValueId value) const { return bytes_[value.index]; }
@@ -180,6 +190,11 @@ class Graph {
                                 int32_t index) {
     return std::string_view(pool).substr(static_cast<size_t>(begin[index]),
                                          static_cast<size_t>(begin[index + 1] - begin[index]));
+  }
+  // Of consecutive values.
+  std::span<const EdgeId> readers_of(int32_t begin, int32_t end) const {
+    return {consumers_.data() + consumer_begin_[begin],
+            static_cast<size_t>(consumer_begin_[end] - consumer_begin_[begin])};
   }
   int32_t output_count(OpId op) const {
     return output_count_.empty() ? 1 : output_count_[op.index];

@@ -141,7 +141,6 @@ Result<void> MachineBuilder::add_links() {
 }
 
 ChannelId MachineBuilder::add_channel(Channel channel) {
-  if (channel.sharing == Sharing::shared) machine_.has_shared_channels_ = true;
   machine_.channels_.push_back(std::move(channel));
   return ChannelId{machine_.channel_count() - 1};
 }

@@ -182,8 +182,6 @@ class Machine {
     const Route& found = routes_[static_cast<size_t>(from.index) * memories_.size() + to.index];
     return found.hops.empty() && from != to ? nullptr : &found;
   }
-  // True if any channel divides its bandwidth between transfers.
-  bool has_shared_channels() const { return has_shared_channels_; }
 
  private:
   friend class MachineBuilder;
@@ -195,7 +193,6 @@ class Machine {
   std::vector<Device> devices_;
   std::vector<Channel> channels_;
   std::vector<Route> routes_;
-  bool has_shared_channels_ = false;
 };
 
 }  // namespace tutti

@@ -50,7 +50,6 @@ TEST(Machine, JoinsLinksThatMeetInASwitchIntoOneHop) {
   EXPECT_DOUBLE_EQ(route->hops[0].ns_per_byte, 0.1);  // 10 GB/s is the least on the way
   EXPECT_EQ(route->hops[0].shared.size(), 1u);
   EXPECT_EQ(route->hops[0].to, machine->memory_of(DeviceId{1}));
-  EXPECT_TRUE(machine->has_shared_channels());
 }
 
 TEST(Machine, HasAnEmptyRouteWithinOneMemory) {
@@ -127,7 +126,6 @@ TEST(Machine, TreatsASharedLinkWithoutALimitAsUnlimited) {
   spec.links = {{.name = "l", .ends = {"a", "b"}, .sharing = Sharing::shared}};
   const auto machine = Machine::build(spec);
   ASSERT_TRUE(machine) << machine.error().message;
-  EXPECT_FALSE(machine->has_shared_channels());
   EXPECT_EQ(machine->channel(ChannelId{0}).sharing, Sharing::unlimited);
 }
 

@@ -1,12 +1,14 @@
 #include "tutti/plan/bound.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "tutti/plan/bound/energetic.h"
 #include "tutti/plan/bound/gaps.h"
 #include "tutti/plan/bound/instance.h"
 #include "tutti/plan/bound/load.h"
+#include "tutti/plan/bound/streams.h"
 #include "tutti/plan/bound/subset.h"
 #include "tutti/plan/bound/windows.h"
 
@@ -94,7 +96,42 @@ class Assembly {
 
 Bounds lower_bounds(const Problem& problem, const BoundLimits& limits) {
   if (problem.graph.size() == 0) return {};
-  return bound::Assembly(problem, limits).bounds();
+  Bounds bounds = bound::Assembly(problem, limits).bounds();
+  bounds.streams = bound::stream_bound(problem);
+  return bounds;
+}
+
+// Three reasons. N passes are N times the work, so the load bound holds for each. A device runs all
+// ops that are placed on it once per pass, and those of a colocation group are placed on one. A
+// pass takes no less than a run alone (but for streams, which may set out before it begins), and
+// `in_flight` of them end in that time at most.
+Duration bound_per_pass(const Problem& problem, const Bounds& bounds, int in_flight) {
+  std::vector<bool> seen(static_cast<size_t>(problem.colocation_group_count()), false);
+  Duration heaviest{0};
+  for (const OpId op : problem.graph.ops()) {
+    const int group = problem.colocation_group(op);
+    if (group >= 0 && seen[static_cast<size_t>(group)]) continue;
+    if (group >= 0) seen[static_cast<size_t>(group)] = true;
+    Duration least = kNever;
+    for (const DeviceId device : problem.devices_for(op)) {
+      Duration work{0};
+      if (group < 0) work = problem.costs.run_time(op, device);
+      for (const OpId member : group < 0 ? std::span<const OpId>{} : problem.members(group)) {
+        work += problem.costs.run_time(member, device);
+      }
+      least = std::min(least, work / problem.machine.device(device).slots);
+    }
+    heaviest = std::max(heaviest, least);
+  }
+  const Duration alone =
+      std::max({bounds.load, bounds.path, bounds.interval, bounds.communication});
+  return std::max({bounds.load, heaviest, (alone + Duration(in_flight - 1)) / in_flight});
+}
+
+double gap_to(Duration bound, double makespan_ns) {
+  if (makespan_ns == 0) return 0;
+  if (bound.count() == 0) return std::numeric_limits<double>::quiet_NaN();
+  return makespan_ns / static_cast<double>(bound.count()) - 1;
 }
 
 }  // namespace tutti

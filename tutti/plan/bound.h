@@ -4,9 +4,9 @@
 // They hold for every schedule, idle times included, and for every model of transfers in which a
 // value never reaches another device sooner than the least Costs::least_transfer_time of its edges:
 // one transfer per edge or one per value and destination, with contention or without. Constraints
-// can only make a run longer; pins and forbidden pairs are taken into account, while memory,
-// colocation and the transfers of graph inputs are not. The bounds speak of mean costs: a run with
-// noise may be lucky and beat them.
+// can only make a run longer; pins and forbidden pairs are taken into account, while colocation is
+// not, and memory and the transfers of graph inputs only for weights with homes (streams). The
+// bounds speak of mean costs: a run with noise may be lucky and beat them.
 //
 // The proofs stand with the code, in tutti/plan/bound/.
 
@@ -28,10 +28,10 @@ struct Bounds {
   Duration path{0};           // the longest chain, each op on its fastest device
   Duration interval{0};       // work that must be done between two points in time
   Duration communication{0};  // the same, where inputs share an op's device or pay a transfer
+  // Weights with homes that memories cannot hold: they are streamed, or their readers run at home.
+  Duration streams{0};
 
-  Duration strongest() const {
-    return std::max(std::max(load, path), std::max(interval, communication));
-  }
+  Duration strongest() const { return std::max({load, path, interval, communication, streams}); }
 };
 
 // The largest graphs, in ops, for the methods that need more than about n log n steps. Beyond a
@@ -45,6 +45,13 @@ struct BoundLimits {
 // Takes up to some 50 ms for graphs below the limits, and about half a second for a million ops on
 // equal devices.
 Bounds lower_bounds(const Problem& problem, const BoundLimits& limits = {});
+
+// If the graph is run again and again, with at most `in_flight` passes begun and not ended: no plan
+// has a shorter time per pass in the long run. The proof is in bound.cc.
+Duration bound_per_pass(const Problem& problem, const Bounds& bounds, int in_flight);
+
+// makespan / bound - 1; NaN if the bound is 0 (JSON: null).
+double gap_to(Duration bound, double makespan_ns);
 
 }  // namespace tutti
 

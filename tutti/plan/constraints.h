@@ -29,6 +29,9 @@ struct Constraints {
   };
 
   bool memory = true;  // false: capacities are not enforced
+  // Loading the weights that a plan keeps counts: they come from their homes during the run. False:
+  // they are where they are kept when the run begins. Not in the file: it is asked for by --cold.
+  bool cold = false;
   std::vector<MemoryLimit> memory_limits{};
   std::vector<std::vector<std::string>> colocations{};  // each group of ops shares one device
   std::vector<Pin> pins{};

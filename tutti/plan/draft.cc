@@ -17,7 +17,7 @@ Draft::Draft(const Problem& problem, double memory_share)
   start_.assign(ops, Duration{0});
   finish_.assign(ops, Duration{0});
   for (const OpId op : graph.ops()) {
-    for (const EdgeId edge : graph.edges(op)) missing_[op.index] += graph.edge_from(edge).valid();
+    missing_[op.index] += graph.made_operands(op);
     if (missing_[op.index] > 0) continue;
     ready_position_[op.index] = static_cast<int32_t>(ready_.size());
     ready_.push_back(op);
@@ -28,14 +28,18 @@ Draft::Draft(const Problem& problem, double memory_share)
                       Duration{0});
   }
   slot_begin_.push_back(static_cast<int>(slot_free_.size()));
-  group_placed_.assign(static_cast<size_t>(problem.colocation_group_count()), 0);
-  group_device_.resize(group_placed_.size());
+  group_device_.resize(static_cast<size_t>(problem.colocation_group_count()));
   if (problem.has_memory_limits()) {
     const auto values = static_cast<size_t>(graph.value_count());
     memory_used_.assign(static_cast<size_t>(problem.machine.memory_count()), 0);
     unplaced_readers_.resize(values);
     for (const ValueId value : graph.values()) {
       unplaced_readers_[value.index] = static_cast<int32_t>(graph.consumers(value).size());
+    }
+    if (problem.weights_are_streamed()) {
+      for (const ValueId weight : problem.homed_weights()) {
+        memory_used_[static_cast<size_t>(problem.home(weight).index)] += graph.bytes(weight);
+      }
     }
     readers_in_.assign(values * memory_used_.size(), 0);
     looked_at_.assign(values, 0);
@@ -60,6 +64,10 @@ int64_t Draft::memory_need(OpId op, MemoryId memory) const {
     const OpId producer = graph.producer(value);
     const bool made_there =
         producer.valid() && problem_.machine.memory_of(placement_[producer.index]) == memory;
+    if (is_streamed(value)) {  // there while the op runs
+      if (problem_.home(value) != memory) need += graph.bytes(value);
+      continue;
+    }
     const bool read_there = readers_in_[static_cast<size_t>(value.index) * memory_used_.size() +
                                         static_cast<size_t>(memory.index)] > 0;
     if (!made_there && !read_there) need += graph.bytes(value);
@@ -70,7 +78,7 @@ int64_t Draft::memory_need(OpId op, MemoryId memory) const {
 std::span<const DeviceId> Draft::devices_for(OpId op) const {
   const std::span<const DeviceId> allowed = problem_.devices_for(op);
   const int group = problem_.colocation_group(op);
-  const bool follows = group >= 0 && group_placed_[static_cast<size_t>(group)] > 0;
+  const bool follows = group >= 0 && group_device_[static_cast<size_t>(group)].valid();
   if (!follows && memory_used_.empty()) return allowed;
   choices_.clear();
   if (follows) {
@@ -98,7 +106,7 @@ int64_t Draft::memory_left(DeviceId device) const {
 // A value occupies the memory it is made in until its last reader is placed, and every other memory
 // with a reader likewise; weights and values without readers stay. Transient memory is not kept:
 // ops of a draft follow one another.
-void Draft::account_memory(OpId op, DeviceId device, int sign) {
+void Draft::account_memory(OpId op, DeviceId device) {
   const Graph& graph = problem_.graph;
   const auto memories = memory_used_.size();
   const auto memory = static_cast<size_t>(problem_.machine.memory_of(device).index);
@@ -111,21 +119,17 @@ void Draft::account_memory(OpId op, DeviceId device, int sign) {
       if (copy || made_in.index == static_cast<int32_t>(m)) memory_used_[m] -= bytes;
     }
   };
-  for (const ValueId value : graph.outputs(op)) memory_used_[memory] += sign * graph.bytes(value);
+  for (const ValueId value : graph.outputs(op)) memory_used_[memory] += graph.bytes(value);
   for (const ValueId value : graph.operands(op)) {
+    if (is_streamed(value)) continue;
     const OpId producer = graph.producer(value);
     const bool stays = !producer.valid() && graph.is_weight(value);
     const bool made_there =
         producer.valid() && problem_.machine.memory_of(placement_[producer.index]).index ==
                                 static_cast<int32_t>(memory);
     int32_t& here = readers_in_[static_cast<size_t>(value.index) * memories + memory];
-    int32_t& unplaced = unplaced_readers_[value.index];
-    if (sign < 0 && unplaced == 0 && !stays) release(value, -graph.bytes(value));
-    here += sign;
-    unplaced -= sign;
-    const bool first_or_last = sign > 0 ? here == 1 : here == 0;
-    if (first_or_last && !made_there) memory_used_[memory] += sign * graph.bytes(value);
-    if (sign > 0 && unplaced == 0 && !stays) release(value, graph.bytes(value));
+    if (++here == 1 && !made_there) memory_used_[memory] += graph.bytes(value);
+    if (--unplaced_readers_[value.index] == 0 && !stays) release(value, graph.bytes(value));
   }
 }
 
@@ -138,62 +142,27 @@ void Draft::apply_at(OpId op, DeviceId device, Duration start) {
   const int position = ready_position_[op.index];
   const auto slot = std::min_element(slot_free_.begin() + slot_begin_[device.index],
                                      slot_free_.begin() + slot_begin_[device.index + 1]);
-  Step step{.op = op,
-            .ready_position = position,
-            .newly_ready = 0,
-            .slot = static_cast<int>(slot - slot_free_.begin()),
-            .slot_before = *slot,
-            .makespan_before = makespan_};
   placement_[op.index] = device;
   start_[op.index] = start;
   finish_[op.index] = start + problem_.costs.run_time(op, device);
   *slot = std::max(*slot, finish_[op.index]);
   makespan_ = std::max(makespan_, finish_[op.index]);
   if (const int group = problem_.colocation_group(op); group >= 0) {
-    if (++group_placed_[static_cast<size_t>(group)] == 1) {
-      group_device_[static_cast<size_t>(group)] = device;
-    }
+    DeviceId& first = group_device_[static_cast<size_t>(group)];
+    if (!first.valid()) first = device;
   }
-  if (!memory_used_.empty()) account_memory(op, device, +1);
+  if (!memory_used_.empty()) account_memory(op, device);
   // The last ready op takes the gap, so that the cost does not grow with the number of ready ops.
   ready_[static_cast<size_t>(position)] = ready_.back();
   ready_position_[ready_.back().index] = position;
   ready_.pop_back();
-  for (const ValueId value : problem_.graph.outputs(op)) {
-    for (const EdgeId edge : problem_.graph.consumers(value)) {
-      const OpId reader = problem_.graph.edge_to(edge);
-      if (--missing_[reader.index] > 0) continue;
-      ready_position_[reader.index] = static_cast<int32_t>(ready_.size());
-      ready_.push_back(reader);
-      ++step.newly_ready;
-    }
+  for (const EdgeId edge : problem_.graph.out_edges(op)) {
+    const OpId reader = problem_.graph.edge_to(edge);
+    if (--missing_[reader.index] > 0) continue;
+    ready_position_[reader.index] = static_cast<int32_t>(ready_.size());
+    ready_.push_back(reader);
   }
-  history_.push_back(step);
-}
-
-void Draft::undo() {
-  TUTTI_CHECK(!history_.empty());
-  const Step step = history_.back();
-  history_.pop_back();
-  const OpId op = step.op;
-  for (const ValueId value : problem_.graph.outputs(op)) {
-    for (const EdgeId edge : problem_.graph.consumers(value)) {
-      ++missing_[problem_.graph.edge_to(edge).index];
-    }
-  }
-  ready_.resize(ready_.size() - static_cast<size_t>(step.newly_ready));
-  // Undoes the exchange of apply; when the op itself was last, both writes are to the same place.
-  ready_.push_back(op);
-  std::swap(ready_[static_cast<size_t>(step.ready_position)], ready_.back());
-  ready_position_[ready_.back().index] = static_cast<int32_t>(ready_.size()) - 1;
-  ready_position_[op.index] = step.ready_position;
-  if (!memory_used_.empty()) account_memory(op, placement_[op.index], -1);
-  if (const int group = problem_.colocation_group(op); group >= 0) {
-    --group_placed_[static_cast<size_t>(group)];
-  }
-  slot_free_[static_cast<size_t>(step.slot)] = step.slot_before;
-  makespan_ = step.makespan_before;
-  placement_[op.index] = DeviceId{};
+  ++placed_count_;
 }
 
 Plan Draft::to_plan() const {

@@ -2,7 +2,7 @@
 // at it, and keeps a timeline in which each op starts as soon as its operands can be there and a
 // slot is free, behind what was placed on the device before (no insertion, no link contention).
 //
-// apply and undo cost time in proportion to the op's degree. One thread uses one draft.
+// apply costs time in proportion to the op's degree. One thread uses one draft.
 
 #ifndef TUTTI_PLAN_DRAFT_H_
 #define TUTTI_PLAN_DRAFT_H_
@@ -36,10 +36,7 @@ class Draft : public State {
   void apply(OpId op, DeviceId device);
   void apply_at(OpId op, DeviceId device, Duration start);
 
-  // Takes back the last apply. Requires that there is one.
-  void undo();
-
-  int placed_count() const { return static_cast<int>(history_.size()); }
+  int placed_count() const { return placed_count_; }
   bool complete() const { return placed_count() == problem_.graph.size(); }
   Duration start(OpId op) const { return start_[op.index]; }
   Duration makespan() const { return makespan_; }
@@ -48,18 +45,12 @@ class Draft : public State {
   Plan to_plan() const;
 
  private:
-  struct Step {
-    OpId op;
-    int ready_position;  // where the op stood among the ready ones
-    int newly_ready;     // how many ops its placing made ready
-    int slot;            // index into slot_free_
-    Duration slot_before;
-    Duration makespan_before;
-  };
-
-  // Adds (+1) or takes back (-1) the memory that placing `op` on `device` needs and frees.
-  void account_memory(OpId op, DeviceId device, int sign);
+  // Counts the memory that placing `op` on `device` needs and frees.
+  void account_memory(OpId op, DeviceId device);
   int64_t memory_need(OpId op, MemoryId memory) const;
+  bool is_streamed(ValueId value) const {
+    return problem_.weights_are_streamed() && problem_.is_homed_weight(value);
+  }
 
   const Problem& problem_;
   std::vector<OpId> ready_;
@@ -70,9 +61,8 @@ class Draft : public State {
   std::vector<Duration> finish_;         // by op
   std::vector<Duration> slot_free_;      // by slot of each device
   std::vector<int> slot_begin_;          // by device
-  std::vector<int> group_placed_;        // by colocation group: how many members are placed
-  std::vector<DeviceId> group_device_;   // where the first of them was placed
-  std::vector<Step> history_;
+  std::vector<DeviceId> group_device_;   // by colocation group: where the first member was placed
+  int placed_count_ = 0;
   Duration makespan_{0};
   // Memory, kept only where limits are enforced.
   double memory_share_;

@@ -2,53 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "test/support/world.h"
-#include "tutti/graph/make/layered.h"
 
 namespace tutti {
 namespace {
-
-// All that a policy can see of a draft.
-struct View {
-  std::multiset<int32_t> ready;
-  std::vector<Duration> free;
-  std::vector<int64_t> memory;
-  Duration makespan;
-  friend bool operator==(const View&, const View&) = default;
-};
-
-View look(const Draft& draft) {
-  View view;
-  for (const OpId op : draft.ready()) view.ready.insert(op.index);
-  for (const DeviceId device : draft.problem().machine.devices()) {
-    view.free.push_back(draft.free_at(device));
-    view.memory.push_back(draft.memory_left(device));
-  }
-  view.makespan = draft.makespan();
-  return view;
-}
-
-TEST(Draft, UndoGivesBackEveryEarlierState) {
-  const World world(must(make_layered({.ops = 80, .width = 8})), "p100-4");
-  Draft draft(*world.problem);
-  Rng rng(9);
-  std::vector<View> views;
-  std::vector<OpId> first_ready(draft.ready().begin(), draft.ready().end());
-  while (!draft.complete()) {
-    views.push_back(look(draft));
-    const OpId op = draft.ready()[rng.below(draft.ready().size())];
-    const auto devices = draft.devices_for(op);
-    draft.apply(op, devices[rng.below(devices.size())]);
-  }
-  while (draft.placed_count() > 0) {
-    draft.undo();
-    EXPECT_EQ(look(draft), views.back());
-    views.pop_back();
-  }
-  EXPECT_TRUE(std::equal(first_ready.begin(), first_ready.end(), draft.ready().begin()));
-}
 
 TEST(Draft, StartsAnOpWhenItsOperandsArriveAndASlotIsFree) {
   const World world(graph_from(R"("ops":[

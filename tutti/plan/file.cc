@@ -6,19 +6,25 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tutti/base/file/fields.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/graph/names.h"
+#include "tutti/plan/weights_file.h"
 
 namespace tutti {
 namespace {
 
 constexpr const char* kFormat = "tutti-plan";
-// Version 2 says what the timeline is of. A plan that has no need of it is written as version 1,
-// which every tutti reads.
+// Version 2 says what the timeline is of, version 3 which weights are kept where, version 4 that
+// the plan is for repeated passes. A plan that has no need of them is written as version 1, which
+// every tutti reads.
 constexpr int64_t kPlanVersionWithTimeline = 2;
+constexpr int64_t kPlanVersionWithWeights = 3;
+constexpr int64_t kPlanVersionWithPasses = 4;
+constexpr const char* kThroughput = "throughput";
 constexpr const char* kSimulated = "sim/physical";
 
 // Ops arrive one by one, before the header is known. What is wrong with one of them is therefore
@@ -48,6 +54,7 @@ class PlanReader {
     if (fields.good() && wrong_op_) return *wrong_op_;
     if (fields.good()) check_ops(fields);
     if (const Document* order = fields.entry("strict_order")) read_strict_order(fields, *order);
+    plan_.weights = read_keeping(fields, file_, problem_);
     if (auto done = fields.done(); !done) return done.error();
     return std::move(plan_);
   }
@@ -93,8 +100,9 @@ class PlanReader {
     if (fields.text("format") != kFormat) {
       fields.fail(fmt::format("\"format\" must be \"{}\": this is not a plan", kFormat));
     }
-    fields.schema_version(1, kPlanVersionWithTimeline);
+    fields.schema_version(1, kPlanVersionWithPasses);
     read_timeline(fields);
+    read_objective(fields);
     fields.text("graph", "");
     fields.text("machine", "");
     fields.items("ops");
@@ -125,6 +133,19 @@ class PlanReader {
     if (timeline.empty() || plan_.simulated) return;
     fields.fail(
         fmt::format("\"timeline\" must be \"{}\" or left out, not \"{}\"", kSimulated, timeline));
+  }
+
+  void read_objective(Fields& fields) {
+    const std::string objective = fields.text("objective", "");
+    if (objective.empty()) return;
+    if (objective != kThroughput) {
+      fields.fail(fmt::format("\"objective\" must be \"{}\" or left out, not \"{}\"", kThroughput,
+                              objective));
+      return;
+    }
+    const int64_t in_flight = fields.integer("passes_in_flight", {.least = 1, .most = kMostPasses});
+    const int64_t time = fields.integer("time_per_pass_ns", {.most = kNever.count()});
+    plan_.passes = {.in_flight = static_cast<int>(in_flight), .time_per_pass = Duration(time)};
   }
 
   void check_ops(Fields& fields) {
@@ -208,7 +229,10 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
   json.open_object();
   const bool simulated = !plan.start.empty() && plan.simulated;
   json.field("format", kFormat);
-  json.field("schema_version", simulated ? kPlanVersionWithTimeline : int64_t{1});
+  json.field("schema_version", plan.passes             ? kPlanVersionWithPasses
+                               : plan.weights.stated() ? kPlanVersionWithWeights
+                               : simulated             ? kPlanVersionWithTimeline
+                                                       : int64_t{1});
   json.field("graph", problem.graph.name()).field("machine", problem.machine.name());
   json.field("policy", provenance.policy).field("seed", std::to_string(provenance.seed));
   json.field("evaluations", provenance.evaluations);
@@ -221,6 +245,11 @@ std::string plan_to_json(const Plan& plan, const Problem& problem) {
     json.field("planned_makespan_ns", *plan.planned_makespan);
   }
   if (simulated) json.field("timeline", kSimulated);
+  if (plan.passes) {
+    json.field("objective", kThroughput).field("passes_in_flight", plan.passes->in_flight);
+    json.field("time_per_pass_ns", plan.passes->time_per_pass);
+  }
+  if (plan.weights.stated()) write_keeping(plan.weights, problem, json);
   json.key("ops").open_list();
   for (const OpId op : problem.graph.ops()) {
     json.open_object();

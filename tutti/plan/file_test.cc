@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongPlanFile,
     ::testing::Values(
         Wrong{"OtherFormat", "tutti-plan", "tutti-trace", "this is not a plan"},
-        Wrong{"OtherVersion", "\"schema_version\":1", "\"schema_version\":3", "schema_version 1"},
+        Wrong{"OtherVersion", "\"schema_version\":1", "\"schema_version\":5", "schema_version 1"},
         Wrong{"FingerprintIsNoHex", "\"graph_fingerprint\":\"", "\"graph_fingerprint\":\"zz",
               "sixteen hexadecimal digits"},
         Wrong{"NegativeSeed", "\"seed\":\"", "\"seed\":\"-", "decimal digits"},
@@ -156,6 +156,53 @@ TEST(PlanFile, IsRefusedWhereverItIsCutOff) {
     ASSERT_FALSE(plan) << "cut off after " << length;
     EXPECT_EQ(plan.error().kind, Error::Kind::invalid_input);
   }
+}
+
+TEST(PlanFile, ReadsBackWhichWeightsAreKept) {
+  const World world(testing::layer_chain(), testing::layer_machine());
+  const Plan plan = testing::layer_plan(world.problem(), 2, 1);
+  const std::string text = plan_to_json(plan, world.problem());
+  EXPECT_NE(text.find("\"schema_version\":3"), std::string::npos) << text;
+  EXPECT_NE(text.find("{\"memory\":\"gpu\",\"weights\":[\"w0\",\"w1\"]}"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("{\"memory\":\"gpu\",\"bytes\":100}"), std::string::npos) << text;
+  const Result<Plan> again = read(text, world.problem());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->weights, plan.weights);
+}
+
+TEST(PlanFile, StatesThatNothingIsKept) {
+  const World world(testing::layer_chain(), testing::layer_machine());
+  const Plan plan = testing::layer_plan(world.problem(), 0, 2);
+  const Result<Plan> again = read(plan_to_json(plan, world.problem()), world.problem());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->weights.stated());
+  EXPECT_EQ(again->weights, plan.weights);
+}
+
+TEST(PlanFile, SaysWhatIsWrongWithKeptWeights) {
+  const World world(testing::layer_chain(), testing::layer_machine());
+  const std::string good =
+      plan_to_json(testing::layer_plan(world.problem(), 2, 1), world.problem());
+  const auto error_with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    const Result<Plan> plan = read(text, world.problem());
+    return plan ? std::string() : plan.error().message;
+  };
+  const std::string kept = "{\"memory\":\"gpu\",\"weights\":[\"w0\",\"w1\"]}";
+  const auto contains = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_PRED2(contains, error_with("\"w0\"", "\"x\""),
+               "'x' is no weight of the graph with a residence; only those are kept");
+  EXPECT_PRED2(contains, error_with("\"w1\"", "\"w0\""), "a weight stands twice; remove one");
+  EXPECT_PRED2(contains, error_with(kept, kept + "," + kept),
+               "memory 'gpu' stands twice; remove one");
+  EXPECT_PRED2(contains, error_with(kept, "{\"memory\":\"host\",\"weights\":[\"w0\"]}"),
+               "weight 'w0' is at home in this memory; leave it out");
+  EXPECT_PRED2(contains, error_with(kept, "{\"memory\":\"disk\",\"weights\":[]}"),
+               "the machine has no memory 'disk'");
 }
 
 }  // namespace

@@ -68,17 +68,6 @@ std::vector<Interval> gaps_between(std::span<const Interval> apart) {
   return gaps;
 }
 
-std::optional<Interval> first_overlap(std::span<const Interval> apart, Interval window) {
-  const auto found = std::upper_bound(
-      apart.begin(), apart.end(), window.start,
-      [](Duration time, const Interval& interval) { return time < interval.finish; });
-  if (found == apart.end()) return std::nullopt;
-  const Interval shared{std::max(found->start, window.start),
-                        std::min(found->finish, window.finish)};
-  if (shared.start >= shared.finish) return std::nullopt;
-  return shared;
-}
-
 Duration total_length(std::span<const Interval> intervals) {
   Duration total{0};
   for (const Interval& interval : intervals) total += interval.finish - interval.start;

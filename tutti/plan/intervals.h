@@ -4,7 +4,6 @@
 #ifndef TUTTI_PLAN_INTERVALS_H_
 #define TUTTI_PLAN_INTERVALS_H_
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,9 +26,6 @@ std::vector<Interval> unite(std::span<const Interval> a, std::span<const Interva
 
 // What intervals that are apart leave free between 0 and kNever, apart.
 std::vector<Interval> gaps_between(std::span<const Interval> apart);
-
-// The first time that `window` shares with intervals that are apart, if they share any.
-std::optional<Interval> first_overlap(std::span<const Interval> apart, Interval window);
 
 // The sum of their lengths.
 Duration total_length(std::span<const Interval> intervals);

@@ -40,14 +40,6 @@ TEST(Intervals, LeaveGapsFromZeroToTheEndOfTime) {
   EXPECT_EQ(gaps_between(apart), gaps);
 }
 
-TEST(Intervals, OverlapOnlyWhereTheyShareSomeTime) {
-  const std::vector<Interval> apart = {{ns(5), ns(10)}, {ns(20), ns(30)}};
-  EXPECT_EQ(first_overlap(apart, {ns(10), ns(20)}), std::nullopt);
-  EXPECT_EQ(first_overlap(apart, {ns(0), ns(6)}), (Interval{ns(5), ns(6)}));
-  EXPECT_EQ(first_overlap(apart, {ns(12), ns(99)}), (Interval{ns(20), ns(30)}));
-  EXPECT_EQ(first_overlap(apart, {ns(7), ns(7)}), std::nullopt);
-}
-
 TEST(Intervals, ShareALaneOnlyOneAfterAnother) {
   const std::vector<Interval> spans = {{ns(0), ns(10)}, {ns(5), ns(15)}, {ns(10), ns(20)}};
   EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 1, 0}));

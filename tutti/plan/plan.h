@@ -14,6 +14,7 @@
 
 #include "tutti/base/id.h"
 #include "tutti/base/time.h"
+#include "tutti/plan/weights.h"
 
 namespace tutti {
 
@@ -35,6 +36,14 @@ struct Provenance {
 // Fills in the seed and the fingerprints of graph, machine and costs.
 void note_origin(const Problem& problem, uint64_t seed, Provenance& provenance);
 
+inline constexpr int kMostPasses = 1000;  // in flight
+
+// What a plan for repeated passes promises (tutti/runtime/sim/passes.h).
+struct PlannedPasses {
+  int in_flight = 1;
+  Duration time_per_pass{0};  // of a simulated steady state by priority, with mean durations
+};
+
 struct Plan {
   std::vector<DeviceId> placement;  // by op
   std::vector<int64_t> priority;    // by op; the smallest goes first; normally start_ns
@@ -46,6 +55,10 @@ struct Plan {
   // By device: the ops in the order they must start there. Empty: priority alone decides.
   std::vector<std::vector<OpId>> strict_order{};
   std::optional<Duration> planned_makespan{};  // the end of the timeline; none without one
+  // Which weights with homes are kept where, and which are streamed. Not stated: each is brought to
+  // every memory where it is read when the run begins, and stays there.
+  WeightKeeping weights{};
+  std::optional<PlannedPasses> passes{};  // none: the plan is for one pass
   Provenance provenance{};
 };
 

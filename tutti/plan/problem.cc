@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -230,6 +231,7 @@ class ProblemBuilder {
                         limit.memory, machine.name())));
       }
     }
+    problem_.cold_ = constraints_.cold;
     problem_.has_memory_limits_ =
         std::any_of(problem_.memory_limits_.begin(), problem_.memory_limits_.end(),
                     [](int64_t bytes) { return bytes != kUnlimitedBytes; });
@@ -253,6 +255,9 @@ class ProblemBuilder {
         }
         problem_.homes_.emplace_back(value, problem_.machine.memory_of(*device));
       }
+    }
+    for (const auto& [value, home] : problem_.homes_) {
+      if (graph.is_weight(value)) problem_.homed_weights_.push_back(value);
     }
     forbid_unreachable();
   }
@@ -358,6 +363,37 @@ Problem Problem::with_memory_share(double share) const {
   return problem;
 }
 
+Problem Problem::with_kept_weights() const {
+  Problem problem = *this;
+  std::erase_if(problem.homes_, [&](const std::pair<ValueId, MemoryId>& entry) {
+    return is_homed_weight(entry.first);
+  });
+  problem.homed_weights_.clear();
+  return problem;
+}
+
+Problem Problem::with_streamed_weights() const {
+  Problem problem = *this;
+  problem.weights_are_streamed_ = true;
+  return problem;
+}
+
+bool Problem::is_homed_weight(ValueId value) const {
+  return std::binary_search(homed_weights_.begin(), homed_weights_.end(), value);
+}
+
+Problem Problem::within(std::span<const DeviceId> devices) const {
+  Problem problem = *this;
+  for (std::vector<DeviceId>& choice : problem.choices_) {
+    std::vector<DeviceId> left;
+    std::copy_if(choice.begin(), choice.end(), std::back_inserter(left), [&](DeviceId device) {
+      return std::find(devices.begin(), devices.end(), device) != devices.end();
+    });
+    if (!left.empty()) choice = std::move(left);
+  }
+  return problem;
+}
+
 uint64_t Problem::constraints_fingerprint() const {
   Fingerprint fingerprint;
   for (const OpId op : graph.ops()) {
@@ -367,6 +403,7 @@ uint64_t Problem::constraints_fingerprint() const {
     for (const DeviceId device : devices) fingerprint.add(device.index);
   }
   for (const int64_t limit : memory_limits_) fingerprint.add(limit);
+  if (cold_) fingerprint.add(int32_t{1});
   return fingerprint.value();
 }
 

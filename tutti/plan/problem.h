@@ -32,6 +32,8 @@ class Problem {
   Result<Problem> with_constraints(const Constraints& constraints) const;
   // The same with this share of every memory that is limited.
   Problem with_memory_share(double share) const;
+  // The same with no more than these devices. An op that may run on none of them keeps its own.
+  Problem within(std::span<const DeviceId> devices) const;
   // On the same machine, a graph whose ops each stand for several of this one's, without
   // constraints; see Costs::gathered.
   Result<Problem> gathered(Graph graph, std::span<const int32_t> into) const;
@@ -60,12 +62,25 @@ class Problem {
   // Where a graph input is at the start: an invalid id means in every memory.
   MemoryId home(ValueId input) const;
 
+  // The weights whose residence names a memory, by id: a plan says which memories keep them
+  // (tutti/plan/weights.h).
+  std::span<const ValueId> homed_weights() const { return homed_weights_; }
+  bool has_homed_weights() const { return !homed_weights_.empty(); }
+  bool is_homed_weight(ValueId value) const;
+  // Whether kept weights are loaded during the run. Normally they are in place when it begins.
+  bool cold() const { return cold_; }
+  // The same for policies that place ops: weights with homes are kept wherever they are read, as if
+  // they were everywhere; or drafts count them only while their readers run.
+  Problem with_kept_weights() const;
+  Problem with_streamed_weights() const;
+  bool weights_are_streamed() const { return weights_are_streamed_; }
+
   // For other problems about the same graph or machine.
   Shared<Graph> shared_graph() const { return parts_->graph; }
   Shared<Machine> shared_machine() const { return parts_->machine; }
 
-  // Of what the constraints come to, however they are spelt. Graph, machine and costs have their
-  // own.
+  // Digest of the effect of the constraints, however they are written. Graph, machine and costs
+  // have digests of their own.
   uint64_t constraints_fingerprint() const;
 
  private:
@@ -88,7 +103,10 @@ class Problem {
   std::vector<int64_t> memory_limits_;
   bool has_memory_limits_ = false;
   std::vector<std::pair<ValueId, MemoryId>> homes_;  // inputs that are not everywhere
-  std::shared_ptr<const Parts> parts_;               // what the references refer to
+  std::vector<ValueId> homed_weights_;
+  bool cold_ = false;
+  bool weights_are_streamed_ = false;
+  std::shared_ptr<const Parts> parts_;  // what the references refer to
 };
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
-// The machine that a workflow file says its work ran on, so that a simulated run can be held
-// against the measured one.
+// The machine that a graph file names: the one that a workflow ran on, so that a simulated run can
+// be held against the measured one, or the one that a placement problem (dnn_partitioning) is
+// about.
 
 #ifndef TUTTI_PLAN_RECORDED_MACHINE_H_
 #define TUTTI_PLAN_RECORDED_MACHINE_H_
@@ -10,8 +11,10 @@
 
 namespace tutti {
 
-// One device per host, with a slot per core and the host's memory; hosts joined by a shared network
-// of 10 Gbit/s, which the files do not state. Fails if the file names no hosts.
+// Of hosts: one device each, with a slot per core and the host's memory; joined by a shared network
+// of 10 Gbit/s, which the files do not state. Of a placement problem: its accelerators (of the kind
+// "accelerator") and CPUs, joined by links that never are the bottleneck, since such files give the
+// time of every transfer. Fails if the file names neither.
 Result<Machine> recorded_machine(const Imported& imported);
 
 // Pins every op of the graph that was read to the host it ran on, where the file says so.

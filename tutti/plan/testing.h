@@ -109,6 +109,78 @@ inline Plan small_plan(const Problem& problem) {
   return plan;
 }
 
+// A chain of layers whose weights are at home on the host, for one GPU that is behind a link and
+// may hold only so much, and the host's cores:
+//
+//   x -> layer0 -> layer1 -> ...      weight i -> layer i
+struct LayerChain {
+  int layers = 4;
+  int64_t weight_bytes = 100;
+  int64_t value_bytes = 10;
+  Duration gpu_time = ns(20);
+  Duration core_time = ns(90);
+  int64_t gpu_memory = 250;
+  double link_bytes_per_s = 1e9;
+  Duration link_latency = ns(0);
+};
+
+inline Graph layer_chain(const LayerChain& options = {}) {
+  GraphBuilder builder("layers");
+  ValueId before = builder.add_input({.value = {.name = "x", .bytes = options.value_bytes}});
+  const std::vector<ValueSpec> output = {{.bytes = options.value_bytes}};
+  const std::vector<GivenTime> times = {{"gpu", options.gpu_time}, {"cpu", options.core_time}};
+  for (int i = 0; i < options.layers; ++i) {
+    const std::string number = std::to_string(i);
+    const ValueId weight =
+        builder.add_input({.value = {.name = "w" + number, .bytes = options.weight_bytes},
+                           .residence = {.where = Residence::Where::host},
+                           .weight = true});
+    const std::string name = "layer" + number;
+    const std::vector<ValueId> operands = {before, weight};
+    const OpId op = builder.add_op({.name = name,
+                                    .kind = "layer",
+                                    .operands = operands,
+                                    .outputs = output,
+                                    .run_times = times});
+    before = builder.outputs(op).front();
+  }
+  return std::move(builder).build().value();
+}
+
+inline MachineSpec layer_machine(const LayerChain& options = {}) {
+  MachineSpec spec;
+  spec.name = "gpu-and-cores";
+  spec.hosts = {{.name = "host"}};
+  spec.devices.push_back(
+      {.device = {.name = "gpu", .kind = "gpu"}, .memory_bytes = options.gpu_memory});
+  spec.devices.push_back({.device = {.name = "cores", .kind = "cpu"}, .uses_host_memory = true});
+  MachineSpec::LinkSpec link;
+  link.name = "pcie";
+  link.ends[0] = "host";
+  link.ends[1] = "gpu";
+  link.latency = options.link_latency;
+  link.bytes_per_s = options.link_bytes_per_s;
+  spec.links.push_back(link);
+  return spec;
+}
+
+inline constexpr DeviceId kGpu{0}, kCores{1};
+inline constexpr MemoryId kHostMemory{0}, kGpuMemory{1};
+
+// All layers on the GPU. It keeps the first `kept` weights and has room for `buffer` more.
+inline Plan layer_plan(const Problem& problem, int kept, int buffer) {
+  Plan plan;
+  const auto layers = problem.graph.size();
+  plan.placement.assign(static_cast<size_t>(layers), kGpu);
+  for (int32_t i = 0; i < layers; ++i) plan.priority.push_back(i);
+  plan.weights.kept.resize(2);
+  const std::span<const ValueId> weights = problem.homed_weights();
+  plan.weights.kept[1].assign(weights.begin(), weights.begin() + kept);
+  plan.weights.stream_buffer_bytes = {0, buffer * problem.graph.bytes(weights[0])};
+  note_origin(problem, 1, plan.provenance);
+  return plan;
+}
+
 }  // namespace tutti::testing
 
 #endif  // TUTTI_PLAN_TESTING_H_

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
 #include "tutti/base/check.h"
 #include "tutti/base/suggest.h"
 #include "tutti/plan/draft.h"
@@ -9,6 +14,9 @@
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
 #include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/online/eft/backlog_eft.h"
+#include "tutti/policy/online/eft/dmdas.h"
+#include "tutti/policy/online/eft/whole_job.h"
 #include "tutti/policy/online/fifo.h"
 #include "tutti/policy/online/graphene.h"
 #include "tutti/policy/online/online_heft.h"
@@ -16,6 +24,7 @@
 #include "tutti/policy/online/plan_by_decider.h"
 #include "tutti/policy/online/planned.h"
 #include "tutti/policy/online/sparrow.h"
+#include "tutti/policy/schedule/keeping.h"
 #include "tutti/policy/schedule/memory.h"
 
 namespace tutti {
@@ -69,9 +78,12 @@ Planner doppler_planner(std::shared_ptr<const DopplerModel> model) {
 
 // Tuned values: the least mean slow-down of 20 runs of 20 validation jobs at load 0.6 with hidden
 // load 0.8 on the cluster of tutti/plan/world/default_cluster.h, among thirty settings each. Found
-// on 17 November 2026 by
+// on 17 November 2026, those of backlog_eft and what follows it on 19 November, by
 //
-//   build/release/bench/symphony_quality tune        (docs/results/symphony/knobs.txt)
+//   build/release/studies/symphony_quality tune      (studies/symphony/figures/knobs.txt)
+//
+// But order, age, crowding and reluctance, of which runs of 200 jobs on design seeds were better
+// judges: studies/symphony/protocol.md.
 //
 // `symphony_quality settings` compares them with the untuned ones on jobs of the test set;
 // figures: docs/results/decider_settings.md.
@@ -79,12 +91,30 @@ Knob patience() {
   return {"patience", 5, 3, {0, 1.5, 2, 3, 5, 8}};
 }
 
+using Values = std::span<const double>;
+
+std::vector<Knob> backlog_knobs(std::array<double, 4> tuned, std::vector<Knob> more = {}) {
+  std::vector<Knob> knobs = {{"order", tuned[0], 3, {0, 1, 2, 3}},
+                             {"age", tuned[1], 0, {0, 0.3, 1, 3}},
+                             {"crowding", tuned[2], 1, {0, 0.5, 1, 1.5, 2}},
+                             {"reluctance", tuned[3], 1, {1, 1.1, 1.25, 1.5}}};
+  for (Knob& knob : more) knobs.push_back(std::move(knob));
+  return knobs;
+}
+
+std::unique_ptr<Decider> make_backlog(Values v, const ResidualSettings& residuals) {
+  return std::make_unique<BacklogEft>(
+      BacklogEftSettings{.order = static_cast<BacklogEftSettings::Order>(static_cast<int>(v[0])),
+                         .age = v[1],
+                         .crowding = v[2],
+                         .reluctance = v[3],
+                         .residuals = residuals});
+}
+
 // Without limits on memory HEFT always finds a plan, and jobs here have none.
 Plan plan_job_by_heft(const Problem& problem) {
   return plan_heft(problem, {}, 0).value();
 }
-
-using Values = std::span<const double>;
 
 std::vector<PolicyEntry> policies_for_one_graph() {
   return {
@@ -243,6 +273,53 @@ std::vector<PolicyEntry> policies_for_arriving_jobs() {
              return std::make_unique<Paragon>(
                  ParagonOptions{.learning_rate = v[0], .care = v[1], .patience = v[2]});
            }},
+      {.name = "backlog_eft",
+       .what = "where ops end first behind the backlog of all jobs, next to what shares links and "
+               "memories; jobs with little work left first",
+       .source = "Topcuoglu, Hariri, Wu 2002",
+       .for_comparison = true,
+       .knobs = backlog_knobs({3, 0, 1, 1}),
+       .make_decider = [](Values v) { return make_backlog(v, {}); }},
+      {.name = "residual_eft",
+       .what = "backlog_eft that learns how much longer than predicted ops take, by a running mean "
+               "for each device and op kind",
+       .for_comparison = true,
+       .knobs = backlog_knobs({3, 0, 1, 1}, {{"memory", 100, 20, {5, 10, 20, 50, 100, 200}},
+                                             {"rate", 0.2, 0.3, {0.05, 0.1, 0.2, 0.3, 0.5}}}),
+       .make_decider =
+           [](Values v) {
+             return make_backlog(
+                 v,
+                 {.filter = ResidualSettings::Filter::running_mean, .memory = v[4], .rate = v[5]});
+           }},
+      {.name = "kalman_eft",
+       .what = "the same by a Kalman filter for each device",
+       .source = "Kalman 1960",
+       .for_comparison = true,
+       .knobs = backlog_knobs({3, 0, 1, 1}, {{"memory", 100, 20, {5, 10, 20, 50, 100, 200}},
+                                             {"error", 0.3, 0.3, {0.1, 0.2, 0.3, 0.5, 1}}}),
+       .make_decider =
+           [](Values v) {
+             return make_backlog(
+                 v, {.filter = ResidualSettings::Filter::kalman, .memory = v[4], .error = v[5]});
+           }},
+      {.name = "dmdas",
+       .what =
+           "each op bound, as it becomes ready, to the device where it ends first, its transfers "
+           "counted extra",
+       .source = "Augonnet et al. 2011 (StarPU)",
+       .for_comparison = true,
+       .knobs = {{"beta", 4, 1, {0, 0.5, 1, 2, 4}}, {"age", 10, 0, {0, 0.1, 0.3, 1, 3, 10}}},
+       .make_decider =
+           [](Values v) {
+             return std::make_unique<Dmdas>(DmdasSettings{.beta = v[0], .age = v[1]});
+           }},
+      {.name = "whole_job",
+       .what =
+           "each job on one device as far as it can run there; the job with the least work left "
+           "first",
+       .for_comparison = true,
+       .make_decider = [](Values) { return std::make_unique<WholeJob>(); }},
       {.name = "planned",
        .what = "each job as HEFT plans it when it has the machine to itself",
        .source = "Topcuoglu, Hariri, Wu 2002",
@@ -331,10 +408,53 @@ Result<const PolicyEntry*> find_decider(std::string_view name,
       "plans ahead and cannot be asked about jobs that arrive");
 }
 
+namespace {
+
+// Chooses for ops that are placed. The timeline of a policy that thought that all weights are kept
+// is wrong if some are streamed.
+Result<Plan> with_keeping(const Problem& problem, bool thought_kept, Result<Plan> plan) {
+  if (!plan || plan->weights.stated()) return plan;
+  if (const Result<void> kept = choose_keeping(problem, *plan); !kept) return kept.error();
+  const std::vector<WeightUse> use = weight_use(problem, plan->weights, plan->placement);
+  const bool streams =
+      std::any_of(use.begin(), use.end(), [](const WeightUse& one) { return one.streamed > 0; });
+  if (!thought_kept || !streams) return plan;
+  plan->start.clear();
+  plan->finish.clear();
+  plan->planned_makespan.reset();
+  plan->simulated = false;
+  return plan;
+}
+
+// A policy places ops; which weights with homes are kept is chosen afterwards. It plans as if they
+// were kept wherever they are read. If it finds no room for that, it is asked again as if they took
+// room only while they are read. Planners that search choose both together.
+Result<Plan> plan_with_weights(const PolicyEntry& entry, const Problem& problem,
+                               const Budget& budget, uint64_t seed) {
+  if (!problem.has_homed_weights()) return entry.plan(problem, budget, seed);
+  if (entry.spends == Spends::simulations) {
+    return with_keeping(problem, /*thought_kept=*/false, entry.plan(problem, budget, seed));
+  }
+  if (const Result<void> possible = require_possible_room(problem); !possible) {
+    return possible.error();
+  }
+  if (!problem.weights_are_streamed()) {
+    const bool kept = !problem.cold();  // else loading them takes time
+    Result<Plan> plan = with_keeping(
+        problem, kept, entry.plan(kept ? problem.with_kept_weights() : problem, budget, seed));
+    const bool short_of_room = !plan && plan.error().kind == Error::Kind::infeasible;
+    if (!short_of_room || !problem.has_memory_limits()) return plan;
+  }
+  return with_keeping(problem, /*thought_kept=*/false,
+                      entry.plan(problem.with_streamed_weights(), budget, seed));
+}
+
+}  // namespace
+
 Result<Plan> make_plan(const PolicyEntry& entry, const Problem& problem, const Budget& budget,
                        uint64_t seed) {
   TUTTI_CHECK(entry.plan != nullptr);
-  Result<Plan> plan = entry.plan(problem, budget, seed);
+  Result<Plan> plan = plan_with_weights(entry, problem, budget, seed);
   if (!plan) return plan.error();
   if (plan->provenance.policy.empty()) plan->provenance.policy = entry.name;
   note_origin(problem, seed, plan->provenance);

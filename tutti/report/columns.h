@@ -16,7 +16,7 @@ class Column {
  public:
   void add(uint64_t number);
   void add_signed(int64_t number);
-  // Leaves out what the name has in common with the beginning of the one before.
+  // Stores the name without the prefix that it shares with the one before.
   void add_name(std::string_view name);
 
   std::string base64() const;

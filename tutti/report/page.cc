@@ -244,6 +244,7 @@ void write_run(const Problem& problem, const ReportedRun& run, JsonWriter& json)
   write_transfers(problem.graph, run.trace, shown, json);
   write_critical_path(run.trace, critical_path_of_run(problem, run.trace), json);
   write_stats(problem.machine, stats, json);
+  write_resources(problem, run.trace, run.is_plan, json);
   json.close_object();
 }
 
@@ -257,6 +258,8 @@ void write_problem(const Page& page, JsonWriter& json) {
   json.field("machine", problem.machine.name()).close_object();
   json.field("lower_bound_ns", page.bounds.strongest());
   write_machine(problem.machine, json);
+  write_limits(problem, json);
+  write_alternatives(page.alternatives, json);
   write_graph(problem.graph, json);
 }
 
@@ -367,6 +370,9 @@ std::string page_data(const Page& page) {
   for (const TrainingLog& log : page.training) write_training_log(log, json);
   json.close_list().key("validations").open_list();
   for (const ReportedValidation& one : page.validations) write_validation(one, json);
+  json.close_list().key("online_validations").open_list();
+  for (const ReportedOnlineValidation& one : page.online_validations)
+    write_online_validation(one, json);
   json.close_list().key("outputs").open_list();
   for (const CommandOutput& one : page.outputs) write_command_output(one, json);
   json.close_list().key("beliefs").open_list();

@@ -17,6 +17,8 @@
 #include "tutti/report/belief_view.h"
 #include "tutti/report/command_output.h"
 #include "tutti/report/comparison.h"
+#include "tutti/report/online_validation.h"
+#include "tutti/report/resources.h"
 #include "tutti/report/training_log.h"
 #include "tutti/report/validation.h"
 #include "tutti/trace/trace.h"
@@ -42,9 +44,11 @@ struct Page {
   Bounds bounds{};
   std::optional<Duration> single_device{};  // the makespan of all on the best one
   std::vector<ReportedRun> runs{};
+  std::optional<ReportedAlternatives> alternatives{};  // of the first plan
   std::vector<Comparison> comparisons{};
   std::vector<TrainingLog> training{};
   std::vector<ReportedValidation> validations{};
+  std::vector<ReportedOnlineValidation> online_validations{};
   std::vector<CommandOutput> outputs{};
   std::vector<ReportedBelief> beliefs{};
 };

@@ -52,6 +52,7 @@ Result<ReportedRun> run_of_trace(const Problem& problem, const std::string& name
 
 Result<ReportedRun> run_of_plan(const Problem& problem, const std::string& name, const Plan& plan) {
   ReportedRun run{.name = name, .is_plan = true, .by = plan.provenance.policy};
+  run.trace.weights = plan.weights;
   if (plan.start.empty()) return run;
   for (const OpId op : problem.graph.ops()) {
     if (plan.finish[op.index] < plan.start[op.index]) {

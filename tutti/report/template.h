@@ -1,5 +1,6 @@
-// The page before data is put into it. web/ holds its sources; the build bundles them and makes
-// this function from them, or an empty one where node or the packages of web/ are missing.
+// The page before data is put into it, and the script of a job's timeline. web/ holds their
+// sources; the build bundles them and makes these functions from them, or empty ones where node or
+// the packages of web/ are missing.
 
 #ifndef TUTTI_REPORT_TEMPLATE_H_
 #define TUTTI_REPORT_TEMPLATE_H_
@@ -17,6 +18,10 @@ struct PageTemplate {
 };
 
 PageTemplate page_template();
+
+// A module that exports JobTimeline, which draws what page_data() says of runs (web/src/job.js), in
+// pieces. Empty: none was built in.
+std::span<const std::string_view> job_script();
 
 }  // namespace tutti
 

@@ -1,7 +1,5 @@
 #include "tutti/report/validation.h"
 
-#include "tutti/base/file/fields.h"
-
 namespace tutti {
 namespace {
 
@@ -35,8 +33,16 @@ ReportedValidation::GraphRow read_graph_row(const Document& item, Fields& above,
   return row;
 }
 
-ReportedValidation::ResidualRow read_residual(const Document& item, Fields& above,
-                                              const std::string& file) {
+void write_agreement(const Agreement& agreement, JsonWriter& json) {
+  json.field("rank_correlation", agreement.rank_correlation);
+  json.field("rank_correlation_better_half", agreement.rank_correlation_better_half);
+  json.field("mean_error", agreement.mean_error).field("top1_regret", agreement.top1_regret);
+}
+
+}  // namespace
+
+ReportedValidation::ResidualRow read_residual_row(const Document& item, Fields& above,
+                                                  const std::string& file) {
   Fields fields(item, file, "a residual of the validation");
   ReportedValidation::ResidualRow row;
   row.kind = fields.text("kind", "");
@@ -48,14 +54,6 @@ ReportedValidation::ResidualRow read_residual(const Document& item, Fields& abov
   if (auto done = fields.done_with_foreign_keys(); !done) above.fail_with(done.error());
   return row;
 }
-
-void write_agreement(const Agreement& agreement, JsonWriter& json) {
-  json.field("rank_correlation", agreement.rank_correlation);
-  json.field("rank_correlation_better_half", agreement.rank_correlation_better_half);
-  json.field("mean_error", agreement.mean_error).field("top1_regret", agreement.top1_regret);
-}
-
-}  // namespace
 
 Result<ReportedValidation> read_validation(Source& source) {
   const std::string file = source.name();
@@ -81,10 +79,21 @@ Result<ReportedValidation> read_validation(Source& source) {
     validation.graphs.push_back(read_graph_row(item, fields, file));
   }
   for (const Document& item : fields.items("residuals")) {
-    validation.residuals.push_back(read_residual(item, fields, file));
+    validation.residuals.push_back(read_residual_row(item, fields, file));
   }
   if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
   return validation;
+}
+
+void write_residual_rows(const std::vector<ReportedValidation::ResidualRow>& rows,
+                         JsonWriter& json) {
+  json.key("residuals").open_list();
+  for (const auto& row : rows) {
+    json.open_object().field("kind", row.kind).field("where", row.where).field("count", row.count);
+    json.field("median_ratio", row.median_ratio).field("median_error", row.median_error);
+    json.field("time_share", row.time_share).close_object();
+  }
+  json.close_list();
 }
 
 void write_validation(const ReportedValidation& validation, JsonWriter& json) {
@@ -102,13 +111,9 @@ void write_validation(const ReportedValidation& validation, JsonWriter& json) {
     }
     json.close_list().close_object();
   }
-  json.close_list().key("residuals").open_list();
-  for (const auto& row : validation.residuals) {
-    json.open_object().field("kind", row.kind).field("where", row.where).field("count", row.count);
-    json.field("median_ratio", row.median_ratio).field("median_error", row.median_error);
-    json.field("time_share", row.time_share).close_object();
-  }
-  json.close_list().close_object();
+  json.close_list();
+  write_residual_rows(validation.residuals, json);
+  json.close_object();
 }
 
 }  // namespace tutti

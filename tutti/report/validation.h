@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/file/fields.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/file/source.h"
 #include "tutti/base/result.h"
@@ -52,7 +53,13 @@ struct ReportedValidation {
 // Fails with file and line; keys that later versions may add are passed over.
 Result<ReportedValidation> read_validation(Source& source);
 
+// One item of "residuals", which other files have too. Errors go to `above`.
+ReportedValidation::ResidualRow read_residual_row(const Document& item, Fields& above,
+                                                  const std::string& file);
+
 // For the page's data.
+void write_residual_rows(const std::vector<ReportedValidation::ResidualRow>& rows,
+                         JsonWriter& json);
 void write_validation(const ReportedValidation& validation, JsonWriter& json);
 
 }  // namespace tutti

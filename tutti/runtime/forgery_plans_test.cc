@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tutti/runtime/forgery_testing.h"
+#include "tutti/runtime/sim/passes.h"
 
 namespace tutti {
 namespace {
@@ -322,6 +323,34 @@ TEST(PlanForgeries, OfDecisionsAreRefused) {
   for (const PlanForgery& forgery : decision_forgeries()) try_plan_forgery(forgery);
 }
 
+// Says of the plan that three passes in flight take their true time, changed so.
+ForgePlan says_of_three_passes(const std::function<Duration(Duration)>& forged) {
+  return [forged](GoodPlan& one) {
+    Result<Passes> passes = Passes::make(one.problem(), 3);
+    if (!passes) return false;
+    const Result<Duration> truth = passes->time_per_pass(one.plan);
+    if (!truth) return false;
+    one.plan.passes = PlannedPasses{.in_flight = 3, .time_per_pass = forged(*truth)};
+    return true;
+  };
+}
+
+const std::vector<PlanForgery>& steady_state_forgeries() {
+  static const std::vector<PlanForgery> all = {
+      {"steady state", "a nanosecond less per pass",
+       says_of_three_passes([](Duration truth) { return truth - Duration{1}; })},
+      {"steady state", "a nanosecond more per pass",
+       says_of_three_passes([](Duration truth) { return truth + Duration{1}; })},
+      {"steady state", "half of the time per pass",
+       says_of_three_passes([](Duration truth) { return truth / 2; })},
+  };
+  return all;
+}
+
+TEST(PlanForgeries, OfSteadyStatesAreRefused) {
+  for (const PlanForgery& forgery : steady_state_forgeries()) try_plan_forgery(forgery);
+}
+
 TEST(PlanForgeries, OfTimelinesAreRefused) {
   for (const PlanForgery& forgery : timeline_forgeries()) try_plan_forgery(forgery);
 }
@@ -343,9 +372,11 @@ TEST(PlanForgeries, OfMemoryAreRefused) {
   EXPECT_GE(refused["standstill"], 3);
 }
 
+// Those of stream buffers: forgery_streams_test.cc.
 TEST(PlanForgeries, AreThreeForEveryRule) {
-  std::map<std::string, int> count = {{"memory", 3}, {"standstill", 3}};
-  for (const auto* some : {&decision_forgeries(), &timeline_forgeries()}) {
+  std::map<std::string, int> count = {{"memory", 3}, {"standstill", 3}, {"stream buffers", 3}};
+  for (const auto* some :
+       {&decision_forgeries(), &timeline_forgeries(), &steady_state_forgeries()}) {
     for (const PlanForgery& forgery : *some) ++count[forgery.rule];
   }
   for (const auto rules : {plan_rule_table(), plan_replay_rules()}) {

@@ -312,9 +312,10 @@ TEST(Forgeries, OfOperandsAreRefused) {
   for (const Forgery& forgery : operand_forgeries()) try_forgery(forgery);
 }
 
-// The rules of worlds made for them: tutti/runtime/forgery_worlds_test.cc.
+// The rules of worlds made for them: forgery_worlds_test.cc and forgery_streams_test.cc.
 TEST(Forgeries, AreThreeForEveryRule) {
-  std::map<std::string, int> count = {{"colocation", 3}, {"memory", 3}, {"ready order", 3}};
+  std::map<std::string, int> count = {
+      {"colocation", 3}, {"memory", 3}, {"ready order", 3}, {"streams", 5}};
   for (const auto* some : {&header_forgeries(), &op_forgeries(), &operand_forgeries(),
                            &link_forgeries(), &waiting_forgeries(), &real_forgeries()}) {
     for (const Forgery& forgery : *some) ++count[forgery.rule];

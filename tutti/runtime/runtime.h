@@ -1,5 +1,5 @@
 // A Runtime acts: it takes a plan, or asks an online policy as it goes, and gives a Trace of what
-// happened. All runtimes pass one conformance suite (runtime/conformance.h).
+// happened. All runtimes pass one conformance suite (runtime/conformance_testing.h).
 
 #ifndef TUTTI_RUNTIME_RUNTIME_H_
 #define TUTTI_RUNTIME_RUNTIME_H_

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <deque>
 
 #include "tutti/base/parallel.h"
 #include "tutti/plan/bound.h"
 #include "tutti/policy/doppler/general.h"
 #include "tutti/policy/doppler/planner.h"
+#include "tutti/policy/places/subsets.h"
 #include "tutti/policy/schedule/order.h"
 #include "tutti/search/candidates.h"
 #include "tutti/search/exact/work_conserving.h"
@@ -33,6 +36,18 @@ constexpr double kGreedyUntil = 0.8;
 constexpr double kOneMethodUntil = 0.97;
 constexpr double kHot = 0.1;
 constexpr int32_t kFew = 64;  // ops
+// Beyond so many ops, walks move sets of ops, large ones first (Moves::set_scale). The last sets
+// are so small that as many simulations as this are left for each.
+constexpr int32_t kMany = 2'000;
+constexpr double kSimulationsOfASet = 4;
+constexpr double kHottestOfSets = 0.002;  // a set changes more than an op: fewer losses pay
+// Parts of the machine are searched too, if there are ops enough to spread and time for it.
+constexpr size_t kMostParts = 8;
+constexpr size_t kReordered = 6;  // placements that are tried under every order rule
+constexpr size_t kReorderedOfPart = 2;
+constexpr int32_t kMostOpsForParts = 20'000;
+constexpr double kPartsUntil = 0.6;
+constexpr double kPromising = 1.1;  // times the best plan on the whole machine
 
 // False if no transfer between devices takes time: then only order and speeds matter, and a model
 // that has learned what to keep together is of no use.
@@ -84,7 +99,7 @@ class Portfolio {
     add_exact_plan();
     if (by_cost(candidates_).empty()) retry_with_less_memory();
     if (by_cost(candidates_).empty()) return refusal();
-    reorder_best();
+    reorder_best(candidates_, kReordered);
     if (const Result<void> searched = search(); !searched) return searched.error();
     HeldOut held_out(work_, evaluations_);
     const Candidate* winner = held_out.choose(candidates_);
@@ -99,12 +114,13 @@ class Portfolio {
     }
     const bool guided = method.model != nullptr && add_greedy_plan(method);
     if (by_cost(candidates_).empty()) return refusal();
-    IslandsState state = start_islands(starts(Ties::keep));
+    IslandsState state = start_islands(starts(Ties::keep), walks_to_the_end());
+    prepare_parts(state);
     if (const auto& improve =
             method.model == nullptr || guided ? method.improve : method.unguided) {
       walk(
-          [&](int round, int island) {
-            Guide* guide = guided ? &guide_of(island, *method.model) : nullptr;
+          [&](int round, int island, const Walk&) {
+            Guide* guide = guided ? &guide_of(island, problem_, *method.model) : nullptr;
             return improve({problem_, depends_on_priority_, round, guide});
           },
           {.end = progress_.timed() ? kOneMethodUntil : 1}, state);
@@ -156,6 +172,7 @@ class Portfolio {
     constexpr int32_t kFewOps = 10;
     constexpr int64_t kSteps = 300'000;
     if (problem_.graph.size() > kFewOps || work_.model.model != SimModel::physical) return;
+    if (problem_.has_homed_weights()) return;  // they are kept or streamed, which it does not know
     const Stop stop = progress_.until(kAskAll.end);
     Result<ExactPlan> exact =
         best_work_conserving(problem_, {.wall_clock = {}, .evaluations = kSteps, .stop = stop});
@@ -176,11 +193,10 @@ class Portfolio {
   }
 
   // The best placements under every order rule. Each keeps its best order and stays one candidate.
-  void reorder_best() {
-    constexpr size_t kPlacements = 6;
+  void reorder_best(std::vector<Candidate>& candidates, size_t placements) {
     if (!depends_on_priority_) return;
-    std::vector<Candidate*> ranked = by_cost(candidates_);
-    if (ranked.size() > kPlacements) ranked.resize(kPlacements);
+    std::vector<Candidate*> ranked = by_cost(candidates);
+    if (ranked.size() > placements) ranked.resize(placements);
     const auto rules = order_rules();
     std::vector<CostedPlan> tries(ranked.size() * rules.size());
     if (!progress_.timed()) {  // the count is kept
@@ -231,40 +247,77 @@ class Portfolio {
   // One walk searches over keys, the others anneal, with neighbourhood search in between. With
   // guides all walks begin with plans drawn from the trained policy, and keys get every fourth
   // round of one walk.
-  std::unique_ptr<Improver> improver(int round, int island) {
-    Guide* guide = affordable_guide(island);
+  std::unique_ptr<Improver> improver(int round, int island, const Walk& walk) {
+    const Problem& problem = problem_of(walk);
+    if (problem_.has_homed_weights()) return weights_improver(round, island, problem);
+    if (problem_.graph.size() > kMany) {
+      return std::make_unique<Annealing>(problem, depends_on_priority_, cooling_of_sets(round));
+    }
+    Guide* guide = affordable_guide(island, problem);
     if (round == 0 && guide != nullptr) return std::make_unique<PolicySamples>(*guide);
     if (round == 0 || (island == 0 && (guide == nullptr || round % 4 == 2))) {
       const bool queues = (guide != nullptr || round % 2 == 1) &&
                           work_.model.model == SimModel::physical && has_transfers_;
       return std::make_unique<RandomKeys>(
-          problem_, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
+          problem, queues ? RandomKeys::Decoder::contention : RandomKeys::Decoder::insertion);
     }
-    if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem_, guide);
+    if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem, guide);
     // The last one is hotter if there is no guide or the graph is small: small problems have
     // plateaus that only large steps leave.
     const bool hot = island + 1 == kIslands && (guide == nullptr || problem_.graph.size() <= kFew);
     const Cooling cooling{.hottest = hot ? kHot : Cooling{}.hottest};
-    return std::make_unique<Annealing>(problem_, depends_on_priority_, cooling, guide);
+    return std::make_unique<Annealing>(problem, depends_on_priority_, cooling, guide);
+  }
+
+  // From sets as large as a quarter of a device's share to sets as small as there is time for.
+  Cooling cooling_of_sets(int round) const {
+    const double ops = problem_.graph.size();
+    const double largest = std::max(1.0, ops / (4.0 * problem_.machine.size()));
+    const double smallest =
+        std::clamp(ops * kSimulationsOfASet / std::max(1.0, simulations_), 1.0, largest);
+    const double share = static_cast<double>(round) / (kRounds - 1);
+    return {.hottest = kHottestOfSets,
+            .coldest = Cooling{}.coldest,
+            .scale = largest * std::pow(smallest / largest, share)};
+  }
+
+  // What is kept must follow each move of an op, so that no round begins with new placements.
+  std::unique_ptr<Improver> weights_improver(int round, int island, const Problem& problem) {
+    if (round % 6 == 5) return std::make_unique<LargeNeighbourhoods>(problem, nullptr);
+    const bool hot = island % 2 == 1;
+    const Cooling cooling{.hottest = hot ? kHot : Cooling{}.hottest};
+    return std::make_unique<Annealing>(problem, depends_on_priority_, cooling);
   }
 
   // Null if the policy itself was too slow or found no plan: asking the guide takes as long.
-  Guide* affordable_guide(int island) {
-    if (guides_[static_cast<size_t>(island)] != nullptr) return &guide_of(island, *model_);
+  Guide* affordable_guide(int island, const Problem& problem) {
     const auto affordable = [&](const Candidate& candidate) {
       return candidate.tried.policy == "doppler" && candidate.found &&
              has_time_to_look(problem_, progress_, candidate.plan_seconds);
     };
+    if (has_guide(island, problem)) return &guide_of(island, problem, *model_);
     if (!has_transfers_ || std::none_of(candidates_.begin(), candidates_.end(), affordable)) {
       return nullptr;
     }
-    return &guide_of(island, *model_);
+    return &guide_of(island, problem, *model_);
   }
 
-  Guide& guide_of(int island, const DopplerModel& model) {
-    auto& guide = guides_[static_cast<size_t>(island)];
-    if (guide == nullptr) guide = std::make_unique<Guide>(problem_, model);
-    return *guide;
+  bool has_guide(int island, const Problem& problem) const {
+    return guides_[static_cast<size_t>(island)].problem == &problem;
+  }
+
+  Guide& guide_of(int island, const Problem& problem, const DopplerModel& model) {
+    GuideOfWalk& own = guides_[static_cast<size_t>(island)];
+    if (!has_guide(island, problem)) own = {&problem, std::make_unique<Guide>(problem, model)};
+    return *own.guide;
+  }
+
+  // The problem with the devices that the walk may use.
+  const Problem& problem_of(const Walk& walk) const {
+    for (const Part& part : parts_) {
+      if (part.devices == walk.within) return part.problem;
+    }
+    return problem_;
   }
 
   // The share of the wall clock at which held-out scenarios begin.
@@ -287,7 +340,8 @@ class Portfolio {
   Result<void> evaluate_again(IslandsState& state) {
     const bool same_scenarios = settings_.budget.evaluations || !depends_on_seed_;
     Evaluator evaluator(problem_, work_.model, progress_.until(kAskAll.end));
-    const IslandsState fresh = start_islands(starts(Ties::drop));
+    const IslandsState fresh =
+        start_islands(starts(Ties::drop), static_cast<int>(state.walks.size()));
     for (size_t i = 0; i < state.walks.size(); ++i) {
       Walk& walk = state.walks[i];
       const double cost = evaluator.cost(walk.plan);
@@ -300,7 +354,7 @@ class Portfolio {
       }
       walk.cost = cost;
       walk.best_cost = best_cost;
-      if (best_cost == kNoPlan) walk = fresh.walks[i];
+      if (best_cost == kNoPlan) walk = fresh.walks[i];  // on the whole machine
       if (cost == kNoPlan) walk.start_from(walk.best, walk.best_cost);
     }
     // A count is that of an uninterrupted search.
@@ -308,11 +362,101 @@ class Portfolio {
     return {};
   }
 
+  // How many walks there are in the end. Under a count it does not depend on threads.
+  int walks_to_the_end() const {
+    if (progress_.timed() && problem_.graph.size() > kMany) return settings_.threads;
+    return progress_.timed() ? std::max(kIslands, settings_.threads) : kIslands;
+  }
+
+  // A walk for each part of the machine, from the best plan there: of the policies, asked about the
+  // part, and of the candidates. The best parts come first, and no more than kMostParts.
+  void add_walks_in_parts(IslandsState& state) {
+    const int32_t ops = problem_.graph.size();
+    if (ops < problem_.machine.size() || ops > kMostOpsForParts) return;
+    // A count is kept: the plans of parts may take a tenth of what is left.
+    const int64_t before = work_.evaluations;
+    const int64_t tenth = std::max<int64_t>(0, evaluations_ - before) / 10;
+    const auto plans =
+        policies_to_ask(settings_.trained_model).size() + kReorderedOfPart * order_rules().size();
+    const int64_t each =
+        static_cast<int64_t>(plans) * (depends_on_seed_ ? work_.model.scenarios.count : 1);
+    std::vector<Walk> walks;
+    for (const std::vector<DeviceId>& devices : sub_machines(problem_)) {
+      if (progress_.interrupted() || (progress_.timed() && progress_.elapsed() > kPartsUntil))
+        break;
+      if (!progress_.timed() && work_.evaluations - before + each > tenth) break;
+      const std::optional<CostedPlan> start = best_plan_within(devices);
+      if (!start) continue;
+      walks.emplace_back().start_from(start->plan, start->cost);
+      walks.back().within = devices;
+    }
+    // Counted as the walks' own, so that a search that is continued has as many left.
+    state.evaluations += work_.evaluations - before;
+    work_.evaluations = before;
+    std::stable_sort(walks.begin(), walks.end(),
+                     [](const Walk& a, const Walk& b) { return a.best_cost < b.best_cost; });
+    if (walks.size() > kMostParts) walks.resize(kMostParts);
+    double best = kNoPlan;
+    for (const Walk& walk : state.walks) best = std::min(best, walk.best_cost);
+    for (Walk& walk : walks) {
+      if (walk.best_cost <= kPromising * best) state.walks.push_back(std::move(walk));
+    }
+  }
+
+  // None if no policy has a plan that runs there.
+  std::optional<CostedPlan> best_plan_within(const std::vector<DeviceId>& devices) {
+    const Problem part = problem_.within(devices);
+    PortfolioWork work{.problem = part,
+                       .progress = progress_,
+                       .model = work_.model,
+                       .seed = work_.seed,
+                       .threads = work_.threads,
+                       .trained_model = work_.trained_model};
+    std::vector<Candidate> candidates = ask_policies(work);
+    work_.evaluations += work.evaluations;
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.found && uses_only(candidate.found->plan, devices)) {
+        candidates.push_back(candidate);
+      }
+    }
+    reorder_best(candidates, kReorderedOfPart);
+    const std::vector<Candidate*> ranked = by_cost(candidates);
+    if (ranked.empty()) return std::nullopt;
+    return std::move(*ranked[0]->found);
+  }
+
+  static bool uses_only(const Plan& plan, const std::vector<DeviceId>& devices) {
+    return std::all_of(plan.placement.begin(), plan.placement.end(), [&](DeviceId device) {
+      return std::binary_search(devices.begin(), devices.end(), device);
+    });
+  }
+
+  // What walks in parts of the machine need, also if they continue from a file.
+  void prepare_parts(const IslandsState& state) {
+    for (const Walk& walk : state.walks) {
+      if (walk.within.empty() || &problem_of(walk) != &problem_) continue;
+      parts_.push_back({walk.within, problem_.within(walk.within)});
+    }
+    guides_.resize(std::max(guides_.size(), state.walks.size()));
+  }
+
   void walk(const MakeImprover& make, BudgetSlice whole, IslandsState& state) {
     whole.begin = progress_.timed() ? progress_.elapsed() : 0;
     whole.evaluations = std::max<int64_t>(0, evaluations_ - work_.evaluations);
     run_islands(problem_, work_.model, make, whole, progress_, settings_.seed, settings_.threads,
-                settings_.on_round, state);
+                settings_.on_round, state, walks_to_the_end());
+  }
+
+  // How many simulations the search has: counted, or by the time that one takes.
+  void expect_simulations(const BudgetSlice& whole, const Candidate& best) {
+    simulations_ = static_cast<double>(evaluations_ - work_.evaluations);
+    if (!progress_.timed() || problem_.graph.size() <= kMany) return;
+    Evaluator evaluator(problem_, work_.model, progress_.until(whole.end));
+    const double begin = progress_.elapsed();
+    evaluator.cost(best.found->plan);
+    const double now = progress_.elapsed();
+    simulations_ =
+        std::max(0.0, settings_.threads * (whole.end - now) / std::max(now - begin, 1e-9));
   }
 
   Result<void> search() {
@@ -320,13 +464,19 @@ class Portfolio {
         settings_.lower_bound ? *settings_.lower_bound : lower_bounds(problem_).strongest();
     const BudgetSlice whole{.end = search_until(),
                             .good_enough = static_cast<double>(bound.count())};
-    IslandsState state = settings_.resume ? *settings_.resume : start_islands(starts(Ties::drop));
+    IslandsState state = settings_.resume ? *settings_.resume
+                                          : start_islands(starts(Ties::drop), walks_to_the_end());
     if (settings_.resume) {
       if (Result<void> same = evaluate_again(state); !same) return same;
+    } else {
+      add_walks_in_parts(state);
     }
+    prepare_parts(state);
+    expect_simulations(whole, *by_cost(candidates_).front());
     model_ = model_or_general(settings_.trained_model);
     has_transfers_ = transfers_take_time(problem_);
-    walk([this](int round, int island) { return improver(round, island); }, whole, state);
+    walk([this](int round, int island, const Walk& walk) { return improver(round, island, walk); },
+         whole, state);
     work_.evaluations += state.evaluations;
     for (Walk& done : state.walks) {
       candidates_.push_back({.tried = {.policy = "search"},
@@ -344,7 +494,8 @@ class Portfolio {
   static Plan found_by_search(Plan plan) {
     return {.placement = std::move(plan.placement),
             .priority = std::move(plan.priority),
-            .strict_order = std::move(plan.strict_order)};
+            .strict_order = std::move(plan.strict_order),
+            .weights = std::move(plan.weights)};
   }
 
   void count_scenarios(int held_out, AutoResult& result) const {
@@ -395,9 +546,19 @@ class Portfolio {
   std::vector<Candidate> candidates_;
   std::shared_ptr<const DopplerModel> model_;  // of the guides of `auto`
   bool has_transfers_ = false;
+  double simulations_ = 0;  // that the search may make, about
   bool depends_on_seed_ = false;
   bool depends_on_priority_ = false;
-  std::array<std::unique_ptr<Guide>, kIslands> guides_;  // each walk its own
+  struct Part {
+    std::vector<DeviceId> devices;
+    Problem problem;
+  };
+  struct GuideOfWalk {
+    const Problem* problem = nullptr;
+    std::unique_ptr<Guide> guide{};
+  };
+  std::deque<Part> parts_;           // of the machine; guides refer to their problems
+  std::vector<GuideOfWalk> guides_;  // each walk its own
 };
 
 }  // namespace

@@ -132,6 +132,70 @@ TEST(Auto, GoesOnFromTheStateOfAnEarlierRun) {
   EXPECT_EQ(plan_to_json(whole.plan, *world.problem), plan_to_json(resumed.plan, *world.problem));
 }
 
+// Values of 64 MiB take 23 ms between the hosts and 6 ms within one; an op takes 1 ms.
+World far_hosts() {
+  return World(must(make_layered({.ops = 96, .width = 8, .bytes = 64 << 20, .flops = 1e10})),
+               "cluster-2x4");
+}
+
+TEST(Auto, IsNoWorseThanTheSameSearchOnOneHost) {
+  const World world = far_hosts();
+  std::vector<DeviceId> host;
+  for (int32_t i = 0; i < 4; ++i) host.push_back(DeviceId{i});
+  const Problem one = world.problem->within(host);
+  AutoSettings settings;
+  settings.budget.evaluations = 8000;
+  const Duration all = must(plan_auto(*world.problem, settings)).makespan;
+  const Duration within = must(plan_auto(one, settings)).makespan;
+  EXPECT_LE(static_cast<double>(all.count()), 1.05 * static_cast<double>(within.count()));
+}
+
+TEST(Auto, GoesOnWithWalksInPartsOfTheMachineOnAnyNumberOfThreads) {
+  const World world = far_hosts();
+  AutoSettings settings;
+  settings.budget.evaluations = 4000;
+  std::optional<IslandsState> early;
+  settings.on_round = [&](const IslandsState& state) {
+    if (state.rounds == 2) early = state;
+  };
+  const AutoResult whole = must(plan_auto(*world.problem, settings));
+  ASSERT_TRUE(early);
+  EXPECT_GT(early->walks.size(), static_cast<size_t>(kIslands));
+  EXPECT_TRUE(early->walks[0].within.empty());
+  EXPECT_FALSE(early->walks.back().within.empty());
+  settings.on_round = {};
+  settings.resume = early;
+  settings.threads = 3;
+  const AutoResult resumed = must(plan_auto(*world.problem, settings));
+  EXPECT_EQ(plan_to_json(whole.plan, *world.problem), plan_to_json(resumed.plan, *world.problem));
+}
+
+TEST(Auto, GoesOnWithFewerWalksThanAnEarlierRunHad) {
+  const World world = far_hosts();
+  AutoSettings settings;
+  settings.budget.evaluations = 3000;
+  std::optional<IslandsState> early;
+  IslandsState last;
+  settings.on_round = [&](const IslandsState& now) {
+    if (now.rounds == 1 && !early) early = now;
+    last = now;
+  };
+  must(plan_auto(*world.problem, settings));
+  ASSERT_TRUE(early);
+  while (early->walks.size() < 11) early->walks.push_back(early->walks[0]);
+  // The first state is that of more threads; the second says that all walks are in a part.
+  for (const bool in_part : {false, true}) {
+    for (Walk& walk : early->walks) {
+      walk.within.clear();
+      if (in_part) walk.within = {DeviceId{0}, DeviceId{1}};
+    }
+    settings.resume = early;
+    must(plan_auto(*world.problem, settings));
+    EXPECT_EQ(last.walks.size(), static_cast<size_t>(kIslands));
+    EXPECT_EQ(last.rounds, kRounds);
+  }
+}
+
 TEST(Auto, BelievesNoCostThatItDoesNotFindItself) {
   const World world(must(make_layered({.ops = 80, .width = 8, .bytes = 1 << 24})), "p100-4");
   AutoSettings settings;

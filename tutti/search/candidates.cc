@@ -245,6 +245,18 @@ std::vector<PolicyEntry> policies_to_ask(const std::shared_ptr<const DopplerMode
   return entries;
 }
 
+// The same policies, as if weights with homes took room only while they are read.
+std::vector<PolicyEntry> with_streamed_weights(std::vector<PolicyEntry> entries) {
+  for (PolicyEntry& entry : entries) {
+    entry.name += "+streams";
+    entry.plan = [entry](const Problem& problem, const Budget& budget, uint64_t seed) {
+      return make_plan(entry, problem.with_streamed_weights(), budget, seed);
+    };
+    entry.spends = Spends::simulations;  // it chooses what is kept itself
+  }
+  return entries;
+}
+
 std::vector<Candidate> ask_policies(PortfolioWork& work) {
   const std::vector<PolicyEntry> entries = policies_to_ask(work.trained_model);
   const auto slow =
@@ -254,6 +266,13 @@ std::vector<Candidate> ask_policies(PortfolioWork& work) {
   for (const PolicyEntry& entry : policy_registry()) {
     for (Candidate& candidate : asked) {
       if (candidate.tried.policy == entry.name) candidates.push_back(std::move(candidate));
+    }
+  }
+  if (work.problem.has_homed_weights() && work.problem.has_memory_limits()) {
+    // A policy that finds room for weights that stay does not stream of its own accord.
+    const std::vector<PolicyEntry> streaming = with_streamed_weights(entries);
+    for (Candidate& candidate : Asking(work, kAskAll, streaming).run({slow, entries.size()})) {
+      candidates.push_back(std::move(candidate));
     }
   }
   return candidates;

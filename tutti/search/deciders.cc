@@ -10,6 +10,7 @@
 #include "tutti/policy/online/fallback.h"
 #include "tutti/policy/online/planned.h"
 #include "tutti/policy/symphony/decider.h"
+#include "tutti/runtime/no_streams.h"
 #include "tutti/search/auto.h"
 
 namespace tutti {
@@ -19,13 +20,15 @@ namespace {
 constexpr int64_t kWholeBudget = 1000;
 
 // A job is planned as if alone on the machine, without constraints. HEFT finds a plan even if a
-// simulated run would not fit into the machine's memories, which `auto` refuses.
+// simulated run would not fit into the machine's memories, which `auto` refuses, and never streams
+// weights, which runs of arriving jobs cannot.
 Plan plan_job_by_auto(const Problem& problem, int64_t evaluations) {
   AutoSettings settings;
   settings.budget.evaluations = std::max<int64_t>(
       evaluations * kWholeBudget / std::max<int64_t>(problem.graph.size(), kWholeBudget), 1);
   Result<AutoResult> found = plan_auto(problem, settings);
-  return found ? std::move(found->plan) : plan_heft(problem, {}, 0).value();
+  const bool good = found && require_no_streams(problem, found->plan, "a run of jobs").has_value();
+  return good ? std::move(found->plan) : plan_heft(problem, {}, 0).value();
 }
 
 PolicyEntry planned_auto() {

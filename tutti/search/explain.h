@@ -34,8 +34,8 @@ struct Explanation {
   std::vector<Alternative> alternatives{};  // by device
 };
 
-// Tells of one run: of the first scenario that the model names. Everything but the op, and what is
-// colocated with it, stays as planned. Fails if the plan does not run.
+// Explains one run: that of the first scenario that the model names. Everything but the op, and
+// what is colocated with it, stays as planned. Fails if the plan does not run.
 Result<Explanation> explain(const Problem& problem, const Plan& plan, OpId op,
                             const SearchModel& model);
 

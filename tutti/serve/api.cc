@@ -14,22 +14,55 @@ namespace {
 constexpr std::string_view kJobs = "/v1/jobs";
 constexpr int64_t kLongestWaitSeconds = 60;
 constexpr int64_t kMostListed = 1000;
+constexpr int64_t kLatestMs = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostDeadlineMs = int64_t{366} * 24 * 3600 * 1000;
 
 // What a request is for.
-enum class Endpoint { page, health, ready, metrics, overview, jobs, job, drain, none };
+enum class Endpoint {
+  page,
+  script,
+  health,
+  ready,
+  metrics,
+  overview,
+  series,
+  events,
+  jobs,
+  job,
+  history,
+  trace,
+  timeline,
+  drain,
+  reload,
+  none
+};
 
 Endpoint endpoint_of(const std::string& path) {
   if (path == "/") return Endpoint::page;
+  if (path == "/job.js") return Endpoint::script;
   if (path == "/healthz") return Endpoint::health;
   if (path == "/readyz") return Endpoint::ready;
   if (path == "/metrics") return Endpoint::metrics;
   if (path == "/v1/overview") return Endpoint::overview;
+  if (path == "/v1/series") return Endpoint::series;
+  if (path == "/v1/events") return Endpoint::events;
   if (path == "/v1/drain") return Endpoint::drain;
+  if (path == "/v1/reload") return Endpoint::reload;
   if (path == kJobs) return Endpoint::jobs;
-  if (path.starts_with("/v1/jobs/") && path.find('/', kJobs.size() + 1) == std::string::npos) {
-    return Endpoint::job;
-  }
-  return Endpoint::none;
+  if (!path.starts_with("/v1/jobs/")) return Endpoint::none;
+  const size_t slash = path.find('/', kJobs.size() + 1);
+  if (slash == std::string::npos) return Endpoint::job;
+  const std::string_view about = std::string_view(path).substr(slash);
+  if (about == "/history") return Endpoint::history;
+  if (about == "/trace") return Endpoint::trace;
+  return about == "/timeline" ? Endpoint::timeline : Endpoint::none;
+}
+
+// Of "/v1/jobs/ID" and "/v1/jobs/ID/history".
+std::string job_id_of(const std::string& path) {
+  const size_t begin = kJobs.size() + 1;
+  const size_t slash = path.find('/', begin);
+  return path.substr(begin, slash == std::string::npos ? slash : slash - begin);
 }
 
 std::string_view methods_of(Endpoint endpoint) {
@@ -39,6 +72,7 @@ std::string_view methods_of(Endpoint endpoint) {
     case Endpoint::job:
       return "GET, HEAD, DELETE";
     case Endpoint::drain:
+    case Endpoint::reload:
       return "POST";
     default:
       return "GET, HEAD";
@@ -99,9 +133,9 @@ std::optional<HttpReply> refused_by_head(const HttpHead& head, int64_t most_body
                                         bytes_to_text(most), bytes_to_text(head.content_length)));
 }
 
-HttpReply with_job(int status, const JobFacts& job) {
+HttpReply with_job(int status, const JobFacts& job, const std::string& waits = {}) {
   JsonWriter json(/*inline_depth=*/0);
-  write_job(job, json);
+  write_job(job, json, waits);
   return {.status = status, .body = json.text()};
 }
 
@@ -133,16 +167,6 @@ std::optional<std::set<JobState>> states_of(std::string_view text) {
   return states;
 }
 
-void write_counts(const DaemonFigures& figures, JsonWriter& json) {
-  json.key("jobs").open_object().field("accepting", figures.jobs.accepting);
-  json.field("queued", figures.jobs.queued).field("running", figures.jobs.running);
-  json.field("kept", figures.jobs.kept).field("accepted_total", figures.jobs.accepted_total);
-  json.field("done_total", figures.jobs.done_total);
-  json.field("failed_total", figures.jobs.failed_total);
-  json.field("cancelled_total", figures.jobs.cancelled_total);
-  json.field("refused_total", figures.refused_total).close_object();
-}
-
 void write_clients(const std::map<std::string, ClientFigures>& clients, MetricsText& text) {
   const auto real = [](int64_t number) { return static_cast<double>(number); };
   text.family("tutti_client_jobs_open", "gauge", "Jobs that are not over, by client.");
@@ -162,15 +186,48 @@ void write_clients(const std::map<std::string, ClientFigures>& clients, MetricsT
   }
 }
 
-void write_jobs(std::string_view key, const std::vector<JobFacts>& jobs, JsonWriter& json) {
-  json.key(key).open_list();
-  for (const JobFacts& job : jobs) write_job(job, json);
-  json.close_list();
+// Seconds of device time.
+double seconds_of(Duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+void write_device_time(const std::vector<ClientShare>& shares,
+                       const std::vector<std::string>& devices, MetricsText& text) {
+  constexpr const char* kTime = "tutti_client_device_seconds_total";
+  text.family(kTime, "counter", "Device time of ops that have ended, by client and device.");
+  for (const ClientShare& one : shares) {
+    for (size_t i = 0; i < std::min(devices.size(), one.used_by_device.size()); ++i) {
+      text.sample(kTime, {{"client", one.name}, {"device", devices[i]}},
+                  seconds_of(one.used_by_device[i]));
+    }
+  }
+  constexpr const char* kBusy = "tutti_device_busy_seconds_total";
+  text.family(kBusy, "counter", "Device time of ops that have ended, by device.");
+  for (size_t i = 0; i < devices.size(); ++i) {
+    double sum = 0;
+    for (const ClientShare& one : shares) {
+      if (i < one.used_by_device.size()) sum += seconds_of(one.used_by_device[i]);
+    }
+    text.sample(kBusy, {{"device", devices[i]}}, sum);
+  }
+  text.family("tutti_client_share", "gauge",
+              "Share of the device time of the last window, and the share that the weight gives.");
+  for (const ClientShare& one : shares) {
+    text.sample("tutti_client_share", {{"client", one.name}, {"what", "used"}}, one.share);
+    text.sample("tutti_client_share", {{"client", one.name}, {"what", "entitled"}}, one.entitled);
+  }
+  text.family("tutti_client_quota_wait_seconds", "gauge",
+              "How long a client waits for its quota of device time.");
+  for (const ClientShare& one : shares) {
+    if (one.quota == kNever) continue;
+    text.sample("tutti_client_quota_wait_seconds", {{"client", one.name}},
+                seconds_of(one.quota_free_in));
+  }
 }
 
 }  // namespace
 
-void write_job(const JobFacts& job, JsonWriter& json) {
+void write_job(const JobFacts& job, JsonWriter& json, const std::string& waits) {
   json.open_object().field("id", job.id).field("number", job.number);
   json.field("state", to_text(job.state)).field("priority", job.priority);
   json.field("graph", job.graph).field("ops", job.ops).field("attempts", job.attempts);
@@ -180,6 +237,8 @@ void write_job(const JobFacts& job, JsonWriter& json) {
   if (job.state == JobState::done) json.field("makespan_ns", job.makespan);
   if (!job.message.empty()) json.field("message", job.message);
   if (!job.client.empty()) json.field("client", job.client);
+  if (job.deadline_ms > 0) json.field("deadline_unix_ms", job.deadline_ms);
+  if (!waits.empty()) json.field("waits", waits);
   json.close_object();
 }
 
@@ -187,7 +246,8 @@ Api::Api(Daemon& daemon, Guard guard, ApiOptions options)
     : daemon_(daemon),
       guard_(std::move(guard)),
       options_(std::move(options)),
-      started_ms_(wall_clock_ms()) {}
+      started_ms_(wall_clock_ms()),
+      live_([this] { return sample(); }, [this] { return overview(); }) {}
 
 HttpReply Api::counted(HttpReply reply) {
   const size_t hundreds = static_cast<size_t>(reply.status / 100);
@@ -209,11 +269,19 @@ HttpReply Api::answer(const HttpRequest& request) {
     case Endpoint::page: {
       HttpReply reply{.body = std::string(serve_page()), .type = "text/html; charset=utf-8"};
       reply.headers.emplace_back("Content-Security-Policy",
-                                 "default-src 'none'; script-src 'unsafe-inline'; style-src "
+                                 "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src "
                                  "'unsafe-inline'; connect-src 'self'; img-src data:; "
                                  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
       return counted(std::move(reply));
     }
+    case Endpoint::script:
+      return counted(job_script_reply());
+    case Endpoint::history:
+      return counted(history_of_job(daemon_, job_id_of(head.path)));
+    case Endpoint::trace:
+      return counted(trace_of_job(daemon_, job_id_of(head.path)));
+    case Endpoint::timeline:
+      return counted(timeline_of_job(daemon_, job_id_of(head.path)));
     case Endpoint::health:
       return counted(health());
     case Endpoint::ready:
@@ -221,13 +289,23 @@ HttpReply Api::answer(const HttpRequest& request) {
     case Endpoint::metrics:
       return counted(metrics());
     case Endpoint::overview:
-      return counted(overview());
+      return counted({.body = overview()});
+    case Endpoint::series: {
+      if (auto wrong = check_parameters(head, {"after"})) return counted(std::move(*wrong));
+      const auto after = whole_of(head, "after", 0, 0, kLatestMs);
+      if (!after) return counted(no_number("after", 0, kLatestMs));
+      return counted({.body = live_.series(*after)});
+    }
+    case Endpoint::events:
+      return counted(events(head));
     case Endpoint::drain:
       return counted(drain());
+    case Endpoint::reload:
+      return counted(reload(head));
     case Endpoint::jobs:
       return counted(head.method == "POST" ? submit(request) : list(head));
     case Endpoint::job: {
-      const std::string id = head.path.substr(kJobs.size() + 1);
+      const std::string id = job_id_of(head.path);
       return counted(head.method == "DELETE" ? cancel(id) : show(head, id));
     }
     case Endpoint::none:
@@ -238,14 +316,18 @@ HttpReply Api::answer(const HttpRequest& request) {
 
 HttpReply Api::submit(const HttpRequest& request) {
   const HttpHead& head = request.head;
-  if (auto wrong = check_parameters(head, {"id", "priority"})) return *wrong;
+  if (auto wrong = check_parameters(head, {"id", "priority", "deadline_ms"})) return *wrong;
   const auto priority = whole_of(head, "priority", 0, -kMostPriority, kMostPriority);
   if (!priority) return no_number("priority", -kMostPriority, kMostPriority);
   const std::string* const id = head.parameter("id");
   if (id != nullptr && id->empty()) return refusal(400, "the id is empty; leave it out");
-  const SubmitAnswer answer =
-      daemon_.submit(id == nullptr ? "" : *id, static_cast<int32_t>(*priority),
-                     std::make_shared<const std::string>(request.body), request.client);
+  const auto deadline = whole_of(head, "deadline_ms", 0, 1, kMostDeadlineMs);
+  if (!deadline) return no_number("deadline_ms", 1, kMostDeadlineMs);
+  const SubmitAnswer answer = daemon_.submit({.id = id == nullptr ? "" : *id,
+                                              .priority = static_cast<int32_t>(*priority),
+                                              .client = request.client,
+                                              .deadline_in_ms = *deadline},
+                                             std::make_shared<const std::string>(request.body));
   using What = SubmitAnswer::What;
   switch (answer.what) {
     case What::accepted:
@@ -259,10 +341,12 @@ HttpReply Api::submit(const HttpRequest& request) {
     case What::too_large:
       return refusal(413, answer.sentence);
     case What::unrunnable:
+    case What::too_late:
       return refusal(422, answer.sentence);
     case What::commands:
       return refusal(403, answer.sentence);
     case What::full:
+    case What::quota:
       return later(429, answer.sentence, 1);
     case What::draining:
     case What::unavailable:
@@ -287,7 +371,7 @@ HttpReply Api::list(const HttpHead& head) const {
   }
   JsonWriter json(/*inline_depth=*/2);
   json.open_object();
-  write_jobs("jobs", daemon_.list(*states, *before, *limit), json);
+  write_jobs("jobs", daemon_.list(*states, *before, *limit), json, false);
   json.close_object();
   return {.body = json.text()};
 }
@@ -304,7 +388,7 @@ HttpReply Api::show(const HttpHead& head, const std::string& id) const {
     if (!figures.broken.empty()) return later(503, journal_failed(figures.broken), 10);
     if (figures.stopping) return later(503, "the server is being stopped; ask it later", 10);
   }
-  return with_job(200, *job);
+  return with_job(200, *job, daemon_.why_waiting(*job));
 }
 
 HttpReply Api::cancel(const std::string& id) {
@@ -347,37 +431,24 @@ HttpReply Api::drain() {
   return {.status = 202, .body = json.text()};
 }
 
-HttpReply Api::overview() const {
-  constexpr int64_t kShown = 20;
-  const DaemonFigures figures = daemon_.figures();
-  JsonWriter json(/*inline_depth=*/2);
-  json.open_object().field("schema_version", 1).field("version", options_.version);
-  json.field("machine", options_.machine).field("runtime", daemon_.runner().name());
-  json.field("policy", daemon_.runner().policy()).field("started_unix_ms", started_ms_);
-  json.field("now_unix_ms", wall_clock_ms()).field("draining", figures.draining);
-  json.field("stopping", figures.stopping).field("broken", figures.broken);
-  write_counts(figures, json);
-  json.field("utilisation_what", daemon_.meter().what()).key("utilisation").open_list();
-  for (const Utilisation& one : daemon_.meter().now()) {
-    json.open_object().field("resource", one.resource).field("mean", one.mean);
-    json.field("low", one.low).field("high", one.high).field("measured", one.measured);
-    json.close_object();
-  }
-  json.close_list().key("decisions").open_list();
-  for (const ServedDecision& one : daemon_.decisions().latest(20, 40)) {
-    json.open_object().field("unix_ms", one.time_ms).field("job", one.job);
-    json.field("op", one.op).field("device", one.device).field("reason", one.reason);
-    json.close_object();
-  }
-  json.close_list();
-  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
-  write_jobs("running", daemon_.list({JobState::running}, kLast, kShown), json);
-  write_jobs("queue", daemon_.queue(kShown), json);
-  write_jobs("over",
-             daemon_.list({JobState::done, JobState::failed, JobState::cancelled}, kLast, kShown),
-             json);
-  json.close_object();
-  return {.body = json.text()};
+HttpReply Api::reload(const HttpHead& head) {
+  if (auto wrong = check_parameters(head, {"policy", "machine", "costs"})) return *wrong;
+  if (!options_.reload) return refusal(501, "this server cannot be reloaded");
+  const auto given = [&](std::string_view name) {
+    const std::string* const text = head.parameter(name);
+    return text == nullptr ? std::string() : *text;
+  };
+  const Result<void> done = options_.reload(
+      {.policy = given("policy"), .machine = given("machine"), .costs = given("costs")});
+  if (!done && done.error().kind == Error::Kind::failed)
+    return later(503, done.error().message, 10);
+  if (!done) return refusal(422, done.error().message);
+  const ServedBy by = daemon_.served_by();
+  JsonWriter json(/*inline_depth=*/0);
+  json.open_object().field("machine", by.machine).field("policy", by.policy);
+  json.field("places", by.places).field("reloading", by.reloading);
+  json.field("running", daemon_.figures().jobs.running).close_object();
+  return {.status = by.reloading ? 202 : 200, .body = json.text()};
 }
 
 HttpReply Api::metrics() const {
@@ -403,11 +474,20 @@ HttpReply Api::metrics() const {
   text.sample("tutti_jobs_over_total", {{"state", "cancelled"}},
               real(figures.jobs.cancelled_total));
   write_clients(figures.jobs.clients, text);
+  write_device_time(daemon_.shares(), daemon_.served_by().devices, text);
+  text.counter("tutti_deadlines_missed_total", "Jobs that were not over at their deadline.",
+               figures.jobs.missed_total);
+  text.counter("tutti_reloads_total", "Times that machine or policy were replaced.",
+               figures.reloads_total);
   text.histogram("tutti_job_wait_seconds", "From acceptance to the last start.",
                  figures.wait_seconds);
   text.histogram("tutti_job_run_seconds", "From the last start to the end.", figures.run_seconds);
   text.counter("tutti_decisions_total", "Ops that the policy placed.",
                daemon_.decisions().op_count());
+  const ServedBy by = daemon_.served_by();
+  text.counter("tutti_decider_calls_total", "Times that the decider was asked.", by.deciding.asked);
+  text.family("tutti_decider_seconds_total", "counter", "Time that the decider took.");
+  text.sample("tutti_decider_seconds_total", {}, seconds_of(by.deciding.time));
   text.gauge("tutti_draining", "1 if no new jobs are taken.", figures.draining ? 1 : 0);
   text.gauge("tutti_journal_broken", "1 if the journal cannot be written.",
              figures.broken.empty() ? 0 : 1);
@@ -415,8 +495,17 @@ HttpReply Api::metrics() const {
   text.counter("tutti_journal_records_total", "Records written.", figures.journal.records_total);
   text.counter("tutti_journal_syncs_total", "Times the disk was waited for.",
                figures.journal.syncs_total);
+  text.family("tutti_journal_sync_seconds_total", "counter", "Time that the disk was waited for.");
+  text.sample("tutti_journal_sync_seconds_total", {}, seconds_of(figures.journal.sync_time));
   text.counter("tutti_journal_rewrites_total", "Times the journal was rewritten.",
                figures.journal.rewrites_total);
+  text.gauge("tutti_history_jobs", "Jobs whose history is kept.", real(figures.history.jobs));
+  text.gauge("tutti_history_bytes", "Bytes of these files.", real(figures.history.bytes));
+  text.counter("tutti_history_left_out_total",
+               "Jobs whose history was not kept, because they ended too fast or the disk is full.",
+               figures.history.left_out_total);
+  text.counter("tutti_history_deleted_total", "Jobs whose history was deleted.",
+               figures.history.deleted_total);
   text.family("tutti_http_replies_total", "counter", "Replies, by the first digit of the status.");
   for (size_t i = 2; i < replies_.size(); ++i) {
     text.sample("tutti_http_replies_total", {{"code", fmt::format("{}xx", i)}},
@@ -431,7 +520,7 @@ HttpReply Api::metrics() const {
   }
   text.family("tutti_utilisation", "gauge",
               "How busy a resource is, from 0 to 1: mean, and the bounds of 95 of 100.");
-  for (const Utilisation& one : daemon_.meter().now()) {
+  for (const Utilisation& one : daemon_.utilisation()) {
     for (const auto& [what, value] :
          {std::pair{"mean", one.mean}, {"low", one.low}, {"high", one.high}}) {
       text.sample("tutti_utilisation", {{"resource", one.resource}, {"what", what}}, value);

@@ -10,15 +10,26 @@
 
 #include "tutti/base/file/json_writer.h"
 #include "tutti/serve/daemon.h"
+#include "tutti/serve/history_api.h"
 #include "tutti/serve/http/guard.h"
 #include "tutti/serve/http/server.h"
+#include "tutti/serve/live.h"
 
 namespace tutti {
+
+// What a server is asked to run jobs with from now on. Empty: as before.
+struct ReloadRequest {
+  std::string policy{};
+  std::string machine{};
+  std::string costs{};
+};
 
 struct ApiOptions {
   int64_t most_body_bytes = int64_t{16} << 20;  // of one job
   std::string version;
-  std::string machine;  // its name
+  // Reads files of the server again, and changes what is named. Fails with a sentence: nothing has
+  // changed then.
+  std::function<Result<void>(const ReloadRequest& request)> reload{};
 };
 
 class Api : public HttpHandler {
@@ -38,9 +49,15 @@ class Api : public HttpHandler {
   HttpReply show(const HttpHead& head, const std::string& id) const;
   HttpReply cancel(const std::string& id);
   HttpReply drain();
+  HttpReply reload(const HttpHead& head);
+  // `waits`: with the reason why each does not run.
+  void write_jobs(std::string_view key, const std::vector<JobFacts>& jobs, JsonWriter& json,
+                  bool waits) const;
   HttpReply health() const;
   HttpReply readiness() const;
-  HttpReply overview() const;
+  HttpReply events(const HttpHead& head) const;
+  std::string overview() const;
+  LiveSample sample() const;
   HttpReply metrics() const;
   HttpReply counted(HttpReply reply);
 
@@ -50,9 +67,11 @@ class Api : public HttpHandler {
   const HttpServer* server_ = nullptr;
   int64_t started_ms_;
   std::array<std::atomic<int64_t>, 6> replies_{};  // by the first digit of their status
+  Live live_;                                      // last: its thread asks the rest
 };
 
-void write_job(const JobFacts& job, JsonWriter& json);
+// `waits`: why it does not run, if that is known.
+void write_job(const JobFacts& job, JsonWriter& json, const std::string& waits = {});
 
 }  // namespace tutti
 

@@ -18,16 +18,8 @@ Error contradiction(const Record& record, const char* what) {
   return invalid_input(fmt::format("job number {} {}", record.job, what));
 }
 
-std::string reason_for(const std::set<std::pair<int32_t, int64_t>>& queue) {
-  const auto first = queue.begin();
-  const auto next = std::next(first);
-  if (next == queue.end()) return "the only job queued";
-  if (next->first != first->first) {
-    return fmt::format("its priority {} is the greatest of {} queued jobs", -first->first,
-                       queue.size());
-  }
-  return fmt::format("it came first of those with priority {}; {} jobs were queued", -first->first,
-                     queue.size());
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", 100 * share);
 }
 
 }  // namespace
@@ -68,9 +60,88 @@ ClientFigures* Core::client_of(const Job& job) {
   return job.facts.client.empty() ? nullptr : &figures_.clients[job.facts.client];
 }
 
+void Core::set_client_limits(ClientLimits limits) {
+  client_limits_ = std::move(limits);
+  // Whether there is one queue or one for each client may have changed.
+  queues_.clear();
+  for (auto& [number, job] : jobs_) {
+    if (job.facts.state != JobState::queued || job.ending) continue;
+    Queue& queue = queues_[queue_of(job)];
+    (job.commands ? queue.programs : queue.jobs).insert(rank_of(job));
+  }
+}
+
+Core::Rank Core::rank_of(const Job& job) {
+  const int64_t deadline = job.facts.deadline_ms;
+  return {-job.facts.priority, deadline > 0 ? deadline : std::numeric_limits<int64_t>::max(),
+          job.facts.number};
+}
+
+std::string Core::queue_of(const Job& job) const {
+  return shares_ != nullptr && shares_->divides() ? job.facts.client : std::string();
+}
+
 void Core::enqueue(Job& job) {
   become(job, JobState::queued);
-  queue_.emplace(-job.facts.priority, job.facts.number);
+  Queue& queue = queues_[queue_of(job)];
+  (job.commands ? queue.programs : queue.jobs).insert(rank_of(job));
+}
+
+void Core::dequeue(const Job& job) {
+  const auto found = queues_.find(queue_of(job));
+  if (found == queues_.end()) return;
+  (job.commands ? found->second.programs : found->second.jobs).erase(rank_of(job));
+  if (found->second.empty()) queues_.erase(found);
+}
+
+std::optional<Core::Rank> Core::first_of(const Queue& queue) const {
+  std::optional<Rank> first;
+  if (!queue.jobs.empty()) first = *queue.jobs.begin();
+  if (programs_ == 0 && !queue.programs.empty()) {
+    if (!first || *queue.programs.begin() < *first) first = *queue.programs.begin();
+  }
+  return first;
+}
+
+void Core::open(Job& job) {
+  figures_.open_bytes += static_cast<int64_t>(job.content->size());
+  ++figures_.accepting;
+  if (ClientFigures* const client = client_of(job)) ++client->open;
+  if (job.facts.deadline_ms > 0) deadlines_.emplace(job.facts.deadline_ms, job.facts.number);
+  if (shares_ == nullptr) return;
+  job.client = shares_->client(job.facts.client);
+  shares_->job_opened(job.client, shares_->latest());
+}
+
+void Core::close(Job& job) {
+  figures_.open_bytes -= static_cast<int64_t>(job.content->size());
+  if (ClientFigures* const client = client_of(job)) --client->open;
+  deadlines_.erase({job.facts.deadline_ms, job.facts.number});
+  if (shares_ != nullptr) shares_->job_closed(job.client);
+}
+
+std::string Core::reason_for(const Job& job, const Queue& queue, Duration share_time) const {
+  const std::set<Rank>& ranks = job.commands ? queue.programs : queue.jobs;
+  const auto next = std::next(ranks.find(rank_of(job)));
+  std::string reason = "the only job queued";
+  if (next != ranks.end()) {
+    const auto [priority, deadline, number] = *next;
+    if (-priority != job.facts.priority) {
+      reason = fmt::format("its priority {} is the greatest of {} queued jobs", job.facts.priority,
+                           queue.size());
+    } else {
+      reason = fmt::format(
+          "{} of those with priority {}; {} jobs were queued",
+          deadline != std::get<1>(rank_of(job)) ? "its deadline is the first" : "it came first",
+          job.facts.priority, queue.size());
+    }
+  }
+  if (shares_ == nullptr || !shares_->divides()) return reason;
+  const ClientShare share = shares_->share(job.client, share_time);
+  return fmt::format(
+      "{}; client '{}' goes next: it had {} of the device time of late, and its "
+      "share is {}",
+      reason, share.name, percent(share.share), percent(share.entitled));
 }
 
 Result<void> Core::replay_accepted(Record record) {
@@ -88,12 +159,13 @@ Result<void> Core::replay_accepted(Record record) {
                .attempts = record.attempts,
                .accepted_ms = record.time_ms,
                .started_ms = record.started_ms,
-               .client = std::move(record.client)};
+               .client = std::move(record.client),
+               .deadline_ms = record.deadline_ms,
+               .work = record.work};
   job.digest = record.digest;
   job.content = std::move(record.content);
-  figures_.open_bytes += static_cast<int64_t>(job.content->size());
-  ++figures_.accepting;
-  if (ClientFigures* const client = client_of(job)) ++client->open;
+  job.commands = record.commands;
+  open(job);
   by_id_.emplace(job.facts.id, record.job);
   enqueue(jobs_.emplace(record.job, std::move(job)).first->second);
   return {};
@@ -114,7 +186,7 @@ Result<void> Core::replay(Record record) {
     job.cancel_asked = true;
     return {};
   }
-  queue_.erase({-job.facts.priority, job.facts.number});
+  dequeue(job);
   if (record.kind == Record::Kind::started) {
     ++job.facts.attempts;
     job.facts.started_ms = record.time_ms;
@@ -144,10 +216,10 @@ std::vector<Record> Core::recovered(int64_t now_ms) {
     const bool was_running = job.facts.state == JobState::running;
     if (was_running) enqueue(job);
     if (job.cancel_asked) {
-      queue_.erase({-job.facts.priority, number});
+      dequeue(job);
       records.push_back(end_of(job, {.state = JobState::cancelled}, now_ms));
     } else if (was_running && job.facts.attempts >= limits_.attempts) {
-      queue_.erase({-job.facts.priority, number});
+      dequeue(job);
       records.push_back(
           end_of(job,
                  {.state = JobState::failed,
@@ -178,6 +250,15 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
   if (figures_.open() >= limits_.open_jobs || figures_.open_bytes + bytes > limits_.open_bytes) {
     return {Submitted::Verdict::full};
   }
+  const auto limited = client_limits_.named.find(submission.client);
+  const int64_t most =
+      limited == client_limits_.named.end() ? client_limits_.usual : limited->second;
+  const auto client = figures_.clients.find(submission.client);
+  if (client != figures_.clients.end() && client->second.open >= most) {
+    Submitted refused{Submitted::Verdict::quota};
+    refused.job.client = submission.client;
+    return refused;
+  }
   const int64_t number = next_number_++;
   Job job;
   job.facts = {.number = number,
@@ -186,12 +267,13 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
                .graph = submission.graph,
                .ops = submission.ops,
                .accepted_ms = now_ms,
-               .client = submission.client};
+               .client = submission.client,
+               .deadline_ms = submission.deadline_ms,
+               .work = submission.work};
   job.digest = digest;
   job.content = submission.content;
-  figures_.open_bytes += bytes;
-  ++figures_.accepting;
-  if (ClientFigures* const client = client_of(job)) ++client->open;
+  job.commands = submission.commands;
+  open(job);
   by_id_.emplace(job.facts.id, number);
   const Job& kept = jobs_.emplace(number, std::move(job)).first->second;
   hand_out(kept, Waits::acceptance);
@@ -210,30 +292,116 @@ Cancelled Core::cancel(std::string_view id, int64_t now_ms) {
     hand_out(job, Waits::nothing);
     return {Cancelled::Verdict::running, job.facts, std::move(record)};
   }
-  queue_.erase({-job.facts.priority, job.facts.number});
+  dequeue(job);
   job.ending = Ending{{.state = JobState::cancelled}, now_ms};
   hand_out(job, Waits::end);
   return {Cancelled::Verdict::queued, job.facts, std::move(record)};
 }
 
-std::optional<Started> Core::start(int64_t now_ms) {
-  if (queue_.empty()) return std::nullopt;
-  std::string reason = reason_for(queue_);
-  Job& job = at(queue_.begin()->second);
-  queue_.erase(queue_.begin());
+std::optional<Started> Core::start(int64_t now_ms, Duration share_time, bool even_held,
+                                   int64_t places) {
+  if (queues_.empty()) return std::nullopt;
+  const Queue* queue = nullptr;
+  std::optional<Rank> first;
+  const auto look = [&](const std::string& name) {
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return false;
+    queue = &found->second;
+    first = first_of(*queue);
+    return first.has_value();
+  };
+  if (shares_ == nullptr || !shares_->divides()) {
+    look("");
+  } else {
+    shares_->order(share_time, /*places=*/true, order_);
+    const bool last = places > 1 && shares_->placed_with_quota() >= places - 1;
+    for (const int32_t client : order_) {
+      if (last && shares_->has_quota(client)) continue;
+      if (look(shares_->name(client))) break;
+    }
+    for (auto it = queues_.begin(); even_held && !first && it != queues_.end(); ++it) {
+      look(it->first);
+    }
+  }
+  if (!first) return std::nullopt;
+  Job& job = at(std::get<2>(*first));
+  std::string reason = reason_for(job, *queue, share_time);
+  dequeue(job);
   become(job, JobState::running);
+  programs_ += job.commands ? 1 : 0;
   ++job.facts.attempts;
   job.facts.started_ms = now_ms;
   hand_out(job, Waits::nothing);
-  return Started{job.facts,
-                 job.content,
-                 {.kind = Record::Kind::started, .job = job.facts.number, .time_ms = now_ms},
-                 std::move(reason)};
+  Started started{job.facts,
+                  job.content,
+                  {.kind = Record::Kind::started, .job = job.facts.number, .time_ms = now_ms},
+                  std::move(reason)};
+  if (shares_ != nullptr) {
+    started.account = std::make_shared<JobAccount>(shares_->enter(job.client, job.facts.work));
+  }
+  return started;
+}
+
+Expired Core::expire(int64_t now_ms) {
+  Expired expired;
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_ms) {
+    Job& job = at(deadlines_.begin()->second);
+    deadlines_.erase(deadlines_.begin());
+    if (job.ending || job.cancel_asked) continue;
+    ++figures_.missed_total;
+    if (job.facts.state == JobState::running) {
+      expired.running.push_back(job.facts.number);
+      continue;
+    }
+    dequeue(job);
+    expired.records.push_back(end_of(
+        job, {.state = JobState::failed, .message = "deadline missed: it was queued until then"},
+        now_ms));
+  }
+  return expired;
+}
+
+std::string Core::why_queued(const JobFacts& facts, int places, Duration share_time) const {
+  const Job& job = jobs_.at(facts.number);
+  const auto queue = queues_.find(queue_of(job));
+  if (queue == queues_.end() || job.facts.state != JobState::queued) return {};
+  const bool shared = shares_ != nullptr && shares_->divides();
+  const ClientShare share = shared ? shares_->share(job.client, share_time) : ClientShare{};
+  const std::string client = shared ? fmt::format(" of client '{}'", share.name) : "";
+  if (share.quota_free_in > Duration(0)) {
+    return fmt::format("waits for the quota{}: {} of {} of device time in {} are used; again in {}",
+                       client, to_text(share.quota_used), to_text(share.quota),
+                       to_text(share.quota_window), to_text(share.quota_free_in));
+  }
+  if (job.commands && programs_ > 0) return "waits for the job of programs that runs";
+  constexpr int64_t kMostCounted = 1000;
+  const std::set<Rank>& mine = job.commands ? queue->second.programs : queue->second.jobs;
+  int64_t before = 0;
+  for (auto it = mine.begin(); it != mine.end() && *it != rank_of(job); ++it) {
+    if (++before == kMostCounted) break;
+  }
+  const std::string ahead = before == 0 ? fmt::format("the next{}", client)
+                                        : fmt::format("{}{} job{}{} before it", before,
+                                                      before == kMostCounted ? " or more" : "",
+                                                      before == 1 ? "" : "s", client);
+  std::string why =
+      fmt::format("waits for one of {} place{}, {}", places, places == 1 ? "" : "s", ahead);
+  if (shared) {
+    why += fmt::format("; the client had {} of the device time of late, and its share is {}",
+                       percent(share.share), percent(share.entitled));
+  }
+  return why;
+}
+
+Content Core::content_of(int64_t number) const {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : found->second.content;
 }
 
 Record Core::end(int64_t number, const Outcome& outcome, int64_t now_ms) {
   Job& job = at(number);
   TUTTI_CHECK(job.facts.state == JobState::running && !job.ending);
+  programs_ -= job.commands ? 1 : 0;
   return end_of(job, outcome, now_ms);
 }
 
@@ -241,6 +409,7 @@ Record Core::put_back(int64_t number, int64_t now_ms) {
   Job& job = at(number);
   TUTTI_CHECK(job.facts.state == JobState::running && !job.ending);
   --job.facts.attempts;
+  programs_ -= job.commands ? 1 : 0;
   enqueue(job);
   hand_out(job, Waits::nothing);
   return {.kind = Record::Kind::returned, .job = number, .time_ms = now_ms};
@@ -254,8 +423,7 @@ Record Core::end_of(Job& job, const Outcome& outcome, int64_t now_ms) {
 }
 
 void Core::finish(Job& job, const Ending& ending) {
-  figures_.open_bytes -= static_cast<int64_t>(job.content->size());
-  if (ClientFigures* const client = client_of(job)) --client->open;
+  close(job);
   job.content = nullptr;
   job.facts.ended_ms = ending.time_ms;
   job.facts.makespan = ending.outcome.makespan;
@@ -283,7 +451,7 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
     if (next.waits == Waits::acceptance) {
       ++figures_.accepted_total;
       if (client != nullptr) ++client->accepted_total;
-      if (!job.cancel_asked) enqueue(job);  // else its end is journalled next
+      if (!job.cancel_asked && !job.ending) enqueue(job);  // else its end is journalled next
       continue;
     }
     const Ending ending = *job.ending;
@@ -311,14 +479,13 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
 void Core::give_up_records() {
   pending_.clear();
   for (auto it = jobs_.begin(); it != jobs_.end();) {
-    const Job& job = it->second;
+    Job& job = it->second;
     if (job.facts.state != JobState::accepting) {
       ++it;
       continue;
     }
-    figures_.open_bytes -= static_cast<int64_t>(job.content->size());
+    close(job);
     --figures_.accepting;
-    if (ClientFigures* const client = client_of(job)) --client->open;
     by_id_.erase(job.facts.id);
     it = jobs_.erase(it);
   }
@@ -345,8 +512,13 @@ std::vector<JobFacts> Core::list(const std::set<JobState>& states, int64_t befor
 
 std::vector<JobFacts> Core::queue(int64_t most) const {
   std::vector<JobFacts> listed;
-  for (auto it = queue_.begin(); it != queue_.end() && most > 0; ++it, --most) {
-    listed.push_back(jobs_.find(it->second)->second.facts);
+  for (const auto& [name, queue] : queues_) {
+    for (const std::set<Rank>* ranks : {&queue.jobs, &queue.programs}) {
+      for (auto it = ranks->begin();
+           it != ranks->end() && static_cast<int64_t>(listed.size()) < most; ++it) {
+        listed.push_back(jobs_.find(std::get<2>(*it))->second.facts);
+      }
+    }
   }
   return listed;
 }
@@ -363,7 +535,10 @@ Record Core::accepted_record(const Job& job) const {
           .started_ms = job.facts.started_ms,
           .digest = job.digest,
           .content = job.content,
-          .client = job.facts.client};
+          .client = job.facts.client,
+          .deadline_ms = job.facts.deadline_ms,
+          .work = job.facts.work,
+          .commands = job.commands};
 }
 
 std::vector<Record> Core::snapshot() const {

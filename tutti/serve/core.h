@@ -15,15 +15,19 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tutti/plan/world/client_shares.h"
 #include "tutti/serve/journal/job.h"
 #include "tutti/serve/journal/record.h"
 
@@ -38,12 +42,19 @@ struct CoreLimits {
   int32_t attempts = 5;
 };
 
+// How many open jobs each client may have.
+struct ClientLimits {
+  int64_t usual = std::numeric_limits<int64_t>::max();
+  std::map<std::string, int64_t> named{};
+};
+
 struct Submitted {
   enum class Verdict : uint8_t {
     accepted,  // as soon as `record` is on the disk
     known,     // the same was submitted before, under the same id
     conflict,  // other content, or another client's job, has that id
     full,      // too many open jobs, or too many bytes of them
+    quota,     // the client has as many open jobs as it may
     draining,
   };
   Verdict verdict = Verdict::accepted;
@@ -68,7 +79,14 @@ struct Started {
   JobFacts job;
   Content content;
   Record record;
-  std::string reason;  // why this one
+  std::string reason;                     // why this one
+  std::shared_ptr<JobAccount> account{};  // null: device time is not counted
+};
+
+// Open jobs whose deadline has passed.
+struct Expired {
+  std::vector<Record> records{};   // of those that were queued: they have failed
+  std::vector<int64_t> running{};  // their runs have to be stopped
 };
 
 // Of one client.
@@ -91,13 +109,21 @@ struct CoreFigures {
   int64_t done_total = 0;
   int64_t failed_total = 0;
   int64_t cancelled_total = 0;
+  int64_t missed_total = 0;  // deadlines; the jobs are among those that failed
   std::map<std::string, ClientFigures> clients{};  // by name; jobs without one are in none
   int64_t open() const { return accepting + queued + running; }
 };
 
 class Core {
  public:
-  explicit Core(const CoreLimits& limits) : limits_(limits) {}
+  static constexpr int64_t kManyPlaces = int64_t{1} << 32;
+
+  // Keeps a reference to the shares, which say whose jobs go first; null: there is one queue.
+  explicit Core(const CoreLimits& limits, ClientShares* shares = nullptr)
+      : limits_(limits), shares_(shares) {}
+
+  // At any time; also after the rules of the shares have changed.
+  void set_client_limits(ClientLimits limits);
 
   // Records of an earlier life, in their order, before all else. Fails (invalid_input) if one
   // contradicts those before it.
@@ -113,12 +139,22 @@ class Core {
   Submitted submit(const Submission& submission, int64_t now_ms);
   Cancelled cancel(std::string_view id, int64_t now_ms);
 
-  // The queued job of greatest priority, of those the one that came first. None: nothing to do.
-  std::optional<Started> start(int64_t now_ms);
+  // The job that goes next. Of a client: the one of greatest priority, of those the one with the
+  // earliest deadline, then the one that came first. If clients share the machine: of the client
+  // that goes first, by a time of the shares. At most one job runs programs. None: nothing to do
+  // now. `even_held`: rather one of a client that is held by its quota than none. Of several places
+  // clients with a quota leave one free: a job that is held by it keeps its place.
+  std::optional<Started> start(int64_t now_ms, Duration share_time = Duration(0),
+                               bool even_held = false, int64_t places = kManyPlaces);
   // Requires a running job.
   Record end(int64_t number, const Outcome& outcome, int64_t now_ms);
   // Back to the queue, as if it had not been started. Requires a running job.
   Record put_back(int64_t number, int64_t now_ms);
+
+  // Jobs whose deadline is not after that time, each once.
+  Expired expire(int64_t now_ms);
+  // The first deadline of those that expire() has not handed out; 0: there is none.
+  int64_t next_deadline() const { return deadlines_.empty() ? 0 : deadlines_.begin()->first; }
 
   // The first `count` of all records handed out, replayed ones left out, are on the disk. Gives the
   // jobs that are over since.
@@ -134,7 +170,11 @@ class Core {
   // At most `most` jobs, the latest first, of those before number `before` that are in one of
   // `states` (all if empty).
   std::vector<JobFacts> list(const std::set<JobState>& states, int64_t before, int64_t most) const;
-  // At most `most` queued jobs, in the order in which they will be started.
+  // Why a queued job has not been started, in a sentence, with so many places.
+  std::string why_queued(const JobFacts& job, int places, Duration share_time) const;
+  // What was submitted as that job; null if it is over.
+  Content content_of(int64_t number) const;
+  // At most `most` queued jobs, in the order in which those of each client will be started.
   std::vector<JobFacts> queue(int64_t most) const;
   const CoreFigures& figures() const { return figures_; }
 
@@ -152,6 +192,8 @@ class Core {
     JobFacts facts;
     uint64_t digest = 0;
     Content content{};
+    bool commands = false;
+    int32_t client = -1;  // in the shares
     bool cancel_asked = false;
     std::optional<Ending> ending{};  // has been handed out
   };
@@ -161,6 +203,25 @@ class Core {
     int64_t job;
     Waits waits;
   };
+
+  // Those that go first come first: the opposite of the priority, the deadline, the number.
+  using Rank = std::tuple<int32_t, int64_t, int64_t>;
+  struct Queue {
+    std::set<Rank> jobs;
+    std::set<Rank> programs;  // jobs that start some
+    bool empty() const { return jobs.empty() && programs.empty(); }
+    size_t size() const { return jobs.size() + programs.size(); }
+  };
+  static Rank rank_of(const Job& job);
+  // The name of its queue.
+  std::string queue_of(const Job& job) const;
+  void dequeue(const Job& job);
+  // None if all its jobs have to wait.
+  std::optional<Rank> first_of(const Queue& queue) const;
+  // The job is one of the open ones.
+  void open(Job& job);
+  void close(Job& job);
+  std::string reason_for(const Job& job, const Queue& queue, Duration share_time) const;
 
   Job& at(int64_t number);
   void hand_out(const Job& job, Waits waits) { pending_.push_back({job.facts.number, waits}); }
@@ -177,13 +238,18 @@ class Core {
   Record accepted_record(const Job& job) const;
 
   CoreLimits limits_;
+  ClientShares* shares_;
+  ClientLimits client_limits_;
   bool draining_ = false;
   int64_t next_number_ = 1;
   std::map<int64_t, Job> jobs_;
   std::unordered_map<std::string, int64_t> by_id_;
-  std::set<std::pair<int32_t, int64_t>> queue_;  // (-priority, number)
-  std::deque<int64_t> over_;                     // in the order in which they ended
-  std::deque<Pending> pending_;                  // records handed out and not yet journalled
+  std::map<std::string, Queue> queues_;              // by client if they share, else one
+  int64_t programs_ = 0;                             // running jobs that start programs
+  std::set<std::pair<int64_t, int64_t>> deadlines_;  // (time, number) of open jobs
+  std::vector<int32_t> order_;
+  std::deque<int64_t> over_;     // in the order in which they ended
+  std::deque<Pending> pending_;  // records handed out and not yet journalled
   int64_t journalled_ = 0;
   CoreFigures figures_;
 };

@@ -48,22 +48,32 @@ int64_t greatest_run(const std::string& folder) {
   return greatest;
 }
 
+void remove_run_folder(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
 constexpr const char* kStopping = "the server is being stopped; submit again when it is back";
 
 }  // namespace
 
-Daemon::Daemon(DaemonOptions options, std::unique_ptr<Runner> runner, std::unique_ptr<Meter> meter)
+Daemon::Daemon(DaemonOptions options, ClientShares& shares, std::unique_ptr<Runner> runner,
+               std::unique_ptr<Meter> meter)
     : options_(std::move(options)),
-      runner_(std::move(runner)),
+      shares_(shares),
       meter_(std::move(meter)),
-      core_(options_.limits) {}
+      core_(options_.limits, &shares),
+      runner_(std::move(runner)) {}
 
-Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_ptr<Runner> runner,
+Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares& shares,
+                                             std::unique_ptr<Runner> runner,
                                              std::unique_ptr<Meter> meter) {
   std::unique_ptr<Daemon> daemon(
-      new Daemon(std::move(options), std::move(runner), std::move(meter)));
+      new Daemon(std::move(options), shares, std::move(runner), std::move(meter)));
   Daemon& self = *daemon;
   MutexLock lock(self.mutex_);
+  self.shares_.set_rules(self.options_.clients.shares);
+  self.core_.set_client_limits(self.options_.clients.open_jobs);
   const Result<void> made = make_private_folder(self.options_.folder);
   if (!made) return made.error();
   Result<std::unique_ptr<Journal>> journal = Journal::open(
@@ -87,6 +97,12 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_
         "go on from {2}, and what other jobs left there stays theirs",
         self.options_.folder, greatest, greatest + 1));
   }
+  // What a job left in runs/ goes with its history.
+  Result<std::unique_ptr<History>> history =
+      History::open(self.options_.folder + "/history", self.options_.history,
+                    [&self](int64_t job) { remove_run_folder(self.run_folder(job)); });
+  if (!history) return history.error();
+  self.history_ = std::move(*history);
   if (!self.options_.run_log.empty()) {
     self.run_log_ =
         ::open(self.options_.run_log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -97,14 +113,21 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, std::unique_
   }
   for (Record& record : self.core_.recovered(wall_clock_ms())) self.append(std::move(record));
   self.journal_->begin();
-  for (int place = 0; place < self.runner_->places(); ++place) {
-    self.threads_.emplace_back([&self, place] { self.work(place); });
-  }
+  self.start_threads();
+  self.deadlines_ = std::thread([&self] { self.watch_deadlines(); });
   return daemon;
+}
+
+void Daemon::start_threads() {
+  while (static_cast<int>(threads_.size()) < runner_->places()) {
+    const auto place = static_cast<int>(threads_.size());
+    threads_.emplace_back([this, place] { work(place); });
+  }
 }
 
 Daemon::~Daemon() {
   stop(std::chrono::milliseconds(0));
+  history_.reset();  // its records refer to the runner's machine
   if (journal_ != nullptr) journal_->finish();
   if (run_log_ >= 0) ::close(run_log_);
 }
@@ -115,14 +138,21 @@ void Daemon::stop(std::chrono::milliseconds grace) {
     stopping_ = true;
     changed_.notify_all();
     work_.notify_all();
+    deadline_.notify_all();
     const auto deadline = std::chrono::steady_clock::now() + grace;
     while (!runs_.empty() && std::chrono::steady_clock::now() < deadline) {
       changed_.wait_until(mutex_, deadline);
     }
     for (auto& [number, run] : runs_) run->stop.store(true);
   }
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  if (deadlines_.joinable()) deadlines_.join();
+  // No thread is added once stopping.
+  std::vector<std::thread> threads;
+  {
+    MutexLock lock(mutex_);
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 std::string Daemon::run_folder(int64_t job) const {
@@ -155,9 +185,11 @@ bool Daemon::wait_for_disk(int64_t record) {
 }
 
 void Daemon::on_disk(int64_t count, const Result<void>& good) {
+  if (options_.on_synced) options_.on_synced(journal_->figures());
   MutexLock lock(mutex_);
   on_disk_ = count;
   for (const JobFacts& job : core_.journalled(count)) {
+    drop_prepared(job.number);
     if (job.started_ms == 0) continue;
     wait_seconds_.add(seconds_between(job.accepted_ms, job.started_ms));
     run_seconds_.add(seconds_between(job.started_ms, job.ended_ms));
@@ -173,27 +205,35 @@ void Daemon::on_disk(int64_t count, const Result<void>& good) {
     ++rewrites_asked_;
     journal_->replace(core_.snapshot());
   }
+  wake_workers();
   changed_.notify_all();
-  work_.notify_all();
 }
 
-SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content content,
-                            const std::string& client) {
+// Not more than there are jobs: a thread that wakes for nothing delays those that have a job.
+void Daemon::wake_workers() {
+  // A thread whose place is gone since a reload would take the wake-up of another.
+  const bool surplus = static_cast<int>(threads_.size()) > runner_->places();
+  if (!broken_.empty() || next_runner_ != nullptr || surplus) return work_.notify_all();
+  const int64_t free = std::max<int64_t>(0, runner_->places() - static_cast<int64_t>(runs_.size()));
+  for (int64_t i = std::min(core_.figures().queued, free); i > 0; --i) work_.notify_one();
+}
+
+void Daemon::drop_prepared(int64_t job) {
+  const auto found = prepared_.find(job);
+  if (found == prepared_.end()) return;
+  prepared_ops_ -= found->second.graph->size();
+  prepared_.erase(found);
+}
+
+std::shared_ptr<Runner> Daemon::runner_of_new_jobs() const {
+  MutexLock lock(mutex_);
+  return next_runner_ != nullptr ? next_runner_ : runner_;
+}
+
+std::optional<SubmitAnswer> Daemon::prepare(const Runner& runner, const std::string& content,
+                                            PreparedJob& prepared) {
   using What = SubmitAnswer::What;
-  if (!id.empty()) {
-    if (const Result<void> good = check_job_id(id); !good) {
-      return refused(What::invalid, good.error().message);
-    }
-  }
-  if (priority < -kMostPriority || priority > kMostPriority) {
-    return refused(What::invalid, fmt::format("a priority is from {} to {}, and this is {}",
-                                              -kMostPriority, kMostPriority, priority));
-  }
-  // A text of nothing but brackets takes a hundred times its length while it is read.
-  constexpr size_t kLarge = size_t{256} << 10;
-  std::optional<MutexLock> one_at_a_time;
-  if (content->size() > kLarge) one_at_a_time.emplace(large_);
-  const Result<Graph> graph = read_submission(*content, options_.make_graph, options_.most_ops);
+  Result<Graph> graph = read_submission(content, options_.make_graph, options_.most_ops);
   if (!graph) return refused(What::invalid, graph.error().message);
   if (graph->size() > options_.most_ops) {
     return refused(What::too_large, fmt::format("the graph has {} ops, and a job may have {} here",
@@ -202,23 +242,68 @@ SubmitAnswer Daemon::submit(const std::string& id, int32_t priority, Content con
   if (!options_.allow_commands && graph->command_count() > 0) {
     return refused(What::commands, kCommandsRefused);
   }
-  if (const Result<void> good = runner_->check(*graph); !good) {
-    return refused(What::unrunnable, good.error().message);
+  Result<PreparedJob> made = runner.prepare(std::move(*graph));
+  if (!made) return refused(What::unrunnable, made.error().message);
+  prepared = std::move(*made);
+  return std::nullopt;
+}
+
+SubmitAnswer Daemon::submit(const SubmitTerms& terms, Content content) {
+  using What = SubmitAnswer::What;
+  if (!terms.id.empty()) {
+    if (const Result<void> good = check_job_id(terms.id); !good) {
+      return refused(What::invalid, good.error().message);
+    }
   }
-  if (options_.on_graph) options_.on_graph(*graph);
+  if (terms.priority < -kMostPriority || terms.priority > kMostPriority) {
+    return refused(What::invalid,
+                   fmt::format("priority is from {} to {}", -kMostPriority, kMostPriority));
+  }
+  // A text of nothing but brackets takes a hundred times its length while it is read.
+  constexpr size_t kLarge = size_t{256} << 10;
+  std::optional<MutexLock> one_at_a_time;
+  if (content->size() > kLarge) one_at_a_time.emplace(large_);
+  PreparedJob prepared;
+  const std::shared_ptr<Runner> runner = runner_of_new_jobs();
+  if (auto refusal = prepare(*runner, *content, prepared)) return std::move(*refusal);
+  if (options_.on_graph) options_.on_graph(*prepared.graph);
   one_at_a_time.reset();
-  const Submission submission{id,    priority, graph->name(), graph->size(), std::move(content),
-                              client};
+  const int64_t now_ms = wall_clock_ms();
+  if (terms.deadline_in_ms > 0 &&
+      prepared.least > std::chrono::milliseconds(terms.deadline_in_ms)) {
+    return refused(What::too_late,
+                   fmt::format("the deadline is in {}, and the job takes at least {} with the "
+                               "machine to itself; allow more time",
+                               to_text(std::chrono::milliseconds(terms.deadline_in_ms)),
+                               to_text(prepared.least)));
+  }
+  const Submission submission{terms.id,
+                              terms.priority,
+                              prepared.graph->name(),
+                              prepared.graph->size(),
+                              std::move(content),
+                              terms.client,
+                              terms.deadline_in_ms > 0 ? now_ms + terms.deadline_in_ms : 0,
+                              prepared.work,
+                              prepared.graph->command_count() > 0};
   MutexLock lock(mutex_);
   if (!broken_.empty()) return refused(What::unavailable, "the journal has failed: " + broken_);
   if (stopping_) return refused(What::unavailable, kStopping);
-  Submitted submitted = core_.submit(submission, wall_clock_ms());
-  if (submitted.verdict == Submitted::Verdict::full) ++refused_total_;
-  if (submitted.verdict != Submitted::Verdict::accepted &&
-      submitted.verdict != Submitted::Verdict::known) {
+  Submitted submitted = core_.submit(submission, now_ms);
+  using Verdict = Submitted::Verdict;
+  refused_total_ += submitted.verdict == Verdict::full || submitted.verdict == Verdict::quota;
+  if (submitted.verdict != Verdict::accepted && submitted.verdict != Verdict::known) {
     return refused_by(submitted.verdict, submitted.job);
   }
   const bool fresh = submitted.record.has_value();
+  constexpr int64_t kMostPreparedOps = 1'000'000;
+  const int64_t ops = prepared.graph->size();
+  if (fresh && runner == (next_runner_ != nullptr ? next_runner_ : runner_) &&
+      prepared_ops_ + ops <= kMostPreparedOps) {
+    prepared_ops_ += ops;
+    prepared_.emplace(submitted.job.number, std::move(prepared));
+  }
+  if (fresh && submission.deadline_ms > 0) deadline_.notify_all();
   // Of a known job the record may be on its way.
   const int64_t record = fresh ? append(std::move(*submitted.record)) : appended_;
   if (!wait_for_disk(record)) {
@@ -239,6 +324,16 @@ SubmitAnswer Daemon::refused_by(Submitted::Verdict verdict, const JobFacts& othe
   }
   if (verdict == Submitted::Verdict::draining) {
     return refused(What::draining, "the server is draining and takes no new jobs");
+  }
+  if (verdict == Submitted::Verdict::quota) {
+    const auto limit = options_.clients.open_jobs.named.find(other.client);
+    const int64_t most = limit == options_.clients.open_jobs.named.end()
+                             ? options_.clients.open_jobs.usual
+                             : limit->second;
+    return refused(What::quota,
+                   fmt::format("client '{}' has as many open jobs as it may ({}); try again when "
+                               "one of them is over",
+                               other.client, most));
   }
   return refused(What::full,
                  fmt::format("the server has as many open jobs as it may ({} jobs or {} "
@@ -275,88 +370,151 @@ void Daemon::drain() {
   core_.drain();
 }
 
-std::optional<JobFacts> Daemon::find(const std::string& id) const {
+void Daemon::set_clients(ClientRules rules) {
   MutexLock lock(mutex_);
-  return core_.find(id);
+  options_.clients = std::move(rules);
+  shares_.set_rules(options_.clients.shares);
+  core_.set_client_limits(options_.clients.open_jobs);
+  work_.notify_all();
 }
 
-std::optional<JobFacts> Daemon::wait(const std::string& id, std::chrono::milliseconds time) const {
-  const auto deadline = std::chrono::steady_clock::now() + time;
-  MutexLock lock(mutex_);
-  while (true) {
-    std::optional<JobFacts> facts = core_.find(id);
-    if (!facts || is_over(facts->state) || stopping_ || !broken_.empty() ||
-        std::chrono::steady_clock::now() >= deadline) {
-      return facts;
+Result<void> Daemon::reload(std::unique_ptr<Runner> runner) {
+  const std::shared_ptr<Runner> next = std::move(runner);
+  std::vector<std::pair<std::string, Content>> queued;
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return failed(kStopping);
+    if (next_runner_ != nullptr) {
+      return failed("a reload is under way: running jobs end first; try again later");
     }
-    changed_.wait_until(mutex_, deadline);
+    next_runner_ = next;  // jobs that are submitted from now on are checked for it
+    const int64_t all = std::numeric_limits<int64_t>::max();
+    for (const JobFacts& job : core_.list({JobState::accepting, JobState::queued}, all, all)) {
+      queued.emplace_back(job.id, core_.content_of(job.number));
+    }
   }
-}
-
-std::vector<JobFacts> Daemon::list(const std::set<JobState>& states, int64_t before,
-                                   int64_t most) const {
-  MutexLock lock(mutex_);
-  return core_.list(states, before, most);
-}
-
-std::vector<JobFacts> Daemon::queue(int64_t most) const {
-  MutexLock lock(mutex_);
-  return core_.queue(most);
-}
-
-std::string Daemon::unready() const {
-  MutexLock lock(mutex_);
-  if (!broken_.empty()) return "the journal has failed";
-  if (stopping_) return "the server is being stopped";
-  if (core_.draining()) return "the server is draining";
-  const CoreFigures& figures = core_.figures();
-  if (figures.open() >= options_.limits.open_jobs ||
-      figures.open_bytes >= options_.limits.open_bytes) {
-    return "there are as many open jobs as there may be";
+  for (const auto& [id, content] : queued) {
+    PreparedJob prepared;
+    const auto refusal = prepare(*next, *content, prepared);
+    if (!refusal) continue;
+    MutexLock lock(mutex_);
+    next_runner_ = nullptr;
+    work_.notify_all();
+    return invalid_input(fmt::format(
+        "job '{}' is queued and could not be run then: {}; cancel it, or reload when it is over",
+        id, refusal->sentence));
   }
-  return "";
+  std::shared_ptr<Runner> old;
+  MutexLock lock(mutex_);
+  old = take_over();
+  work_.notify_all();
+  return {};
 }
 
-DaemonFigures Daemon::figures() const {
-  MutexLock lock(mutex_);
-  return {core_.figures(), journal_->figures(), wait_seconds_, run_seconds_,
-          refused_total_,  core_.draining(),    stopping_,     broken_};
+std::shared_ptr<Runner> Daemon::take_over() {
+  if (next_runner_ == nullptr || !runs_.empty() || stopping_) return nullptr;
+  std::shared_ptr<Runner> old = std::move(runner_);
+  runner_ = std::move(next_runner_);
+  next_runner_ = nullptr;
+  ++reloads_total_;
+  // What the old one prepared is no use to the new one.
+  prepared_.clear();
+  prepared_ops_ = 0;
+  start_threads();
+  work_.notify_all();
+  return old;
 }
 
 void Daemon::work(int place) {
+  // Quotas are in device time: no event says when there is some again.
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
   while (true) {
+    std::shared_ptr<Runner> old;  // goes without the lock
     std::optional<Started> started;
+    std::shared_ptr<Runner> runner;
+    PreparedJob prepared;
     Run run;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && broken_.empty() && !(started = core_.start(wall_clock_ms()))) {
-        work_.wait(mutex_);
+      while (!stopping_ && broken_.empty()) {
+        if (old == nullptr) old = take_over();
+        const bool mine = place < runner_->places() && next_runner_ == nullptr;
+        if (mine) {
+          started = core_.start(wall_clock_ms(), runner_->share_time(),
+                                runner_->simulated() && runs_.empty(), runner_->places());
+        }
+        if (started || old != nullptr) break;
+        if (mine && core_.figures().queued > 0) {
+          work_.wait_for(mutex_, kBetweenLooks);
+        } else {
+          work_.wait(mutex_);
+        }
       }
-      if (!started) return;
-      append(std::move(started->record));
-      runs_.emplace(started->job.number, &run);
+      if (!started && old == nullptr) return;
+      if (started) {
+        append(std::move(started->record));
+        runs_.emplace(started->job.number, &run);
+        runner = runner_;
+        const auto found = prepared_.find(started->job.number);
+        if (found != prepared_.end()) prepared = found->second;
+        drop_prepared(started->job.number);
+      }
     }
+    old = nullptr;
+    if (!started) continue;
     decisions_.add({wall_clock_ms(), started->job.id, {}, {}, started->reason});
     log_run(started->job, "start", nullptr);
-    const Outcome outcome = this->run(*started, place, run);
+    std::shared_ptr<const RunRecord> recorded;
+    const Outcome outcome = this->run(*started, *runner, std::move(prepared), run, recorded);
     log_run(started->job, "end", &outcome);
-    MutexLock lock(mutex_);
-    runs_.erase(started->job.number);
-    const bool put_back = outcome.state != JobState::done && run.stop.load() && !run.cancelled;
-    const int64_t record =
-        append(put_back ? core_.put_back(started->job.number, wall_clock_ms())
-                        : core_.end(started->job.number, outcome, wall_clock_ms()));
-    changed_.notify_all();
-    // So that a kill has at most one job in each place run again.
-    wait_for_disk(record);
+    {
+      MutexLock lock(mutex_);
+      runs_.erase(started->job.number);
+      if (started->account != nullptr) shares_.leave(*started->account);
+      const bool put_back =
+          outcome.state != JobState::done && run.stop.load() && !run.cancelled && !run.missed;
+      const int64_t record =
+          append(put_back ? core_.put_back(started->job.number, wall_clock_ms())
+                          : core_.end(started->job.number, outcome, wall_clock_ms()));
+      changed_.notify_all();
+      if (next_runner_ != nullptr) work_.notify_all();
+      // So that a kill has at most one job in each place run again.
+      wait_for_disk(record);
+    }
+    keep(*started, *runner, std::move(recorded));
   }
 }
 
-Outcome Daemon::run(const Started& started, int place, const Run& run) {
+void Daemon::keep(const Started& started, const Runner& runner,
+                  std::shared_ptr<const RunRecord> record) {
+  const std::optional<JobFacts> facts = find(started.job.id);
+  if (!facts || facts->number != started.job.number || !is_over(facts->state)) return;
+  history_->keep({.facts = *facts,
+                  .content = started.content,
+                  .runtime = runner.name(),
+                  .policy = runner.policy(),
+                  .machine = runner.machine().name(),
+                  .run = std::move(record)});
+}
+
+Result<std::shared_ptr<const Problem>> Daemon::problem_of(const KeptJob& kept) const {
+  std::shared_ptr<Runner> runner;
+  {
+    MutexLock lock(mutex_);
+    runner = runner_;
+  }
+  Result<Graph> graph = read_submission(kept.submission, options_.make_graph, options_.most_ops);
+  if (!graph) return graph.error();
+  const Result<PreparedJob> prepared = runner->prepare(std::move(*graph));
+  if (!prepared) return prepared.error();
+  if (prepared->job == nullptr) return failed("its ops are programs, which have no timeline here");
+  return std::shared_ptr<const Problem>(prepared->job, &prepared->job->problem());
+}
+
+Outcome Daemon::run(const Started& started, Runner& runner, PreparedJob prepared, const Run& run,
+                    std::shared_ptr<const RunRecord>& record) {
   Result<RunReport> report = failed("memory ran out");
   try {
-    const Result<Graph> graph =
-        read_submission(*started.content, options_.make_graph, options_.most_ops);
     const RunContext context{
         .job = started.job.id,
         .folder = run_folder(started.job.number),
@@ -368,25 +526,51 @@ Outcome Daemon::run(const Started& started, int place, const Run& run) {
         .unnamed = options_.adopt_runs && started.job.number <= last_known_ ? Unnamed::taken_over
                                                                             : Unnamed::moved_aside,
         .note = options_.on_note,
-        .place = place,
+        .account = started.account,
         .stop = Stop(&run.stop)};
-    if (!graph) {
-      report = graph.error();
-    } else if (!options_.allow_commands && graph->command_count() > 0) {
-      // Accepted by a server that allowed commands; this one does not.
-      report = failed(kCommandsRefused);
-    } else {
-      report = runner_->run(*graph, context, decisions_);
-    }
+    // One that was accepted by an earlier server, or when there were very many, is read again.
+    std::optional<SubmitAnswer> refusal;
+    if (prepared.graph == nullptr) refusal = prepare(runner, *started.content, prepared);
+    report = refusal ? Result<RunReport>(failed(refusal->sentence))
+                     : runner.run(prepared, context, decisions_);
   } catch (const std::exception& error) {
     report = failed(error.what());
   }
   if (report) {
-    meter_->note(*report);
+    // Of commands there is a trace alone.
+    if (report->record.job != nullptr)
+      record = std::make_shared<const RunRecord>(run_record(report->record));
     return {.state = JobState::done, .makespan = report->makespan};
+  }
+  MutexLock lock(mutex_);
+  if (run.missed && !run.cancelled) {
+    return {.state = JobState::failed, .message = "deadline missed: it was running until then"};
   }
   if (run.stop.load()) return {.state = JobState::cancelled};
   return {.state = JobState::failed, .message = report.error().message};
+}
+
+void Daemon::watch_deadlines() {
+  MutexLock lock(mutex_);
+  while (!stopping_ && broken_.empty()) {
+    const int64_t now_ms = wall_clock_ms();
+    Expired expired = core_.expire(now_ms);
+    for (Record& record : expired.records) append(std::move(record));
+    for (const int64_t number : expired.running) {
+      const auto found = runs_.find(number);
+      if (found == runs_.end()) continue;
+      found->second->missed = true;
+      found->second->stop.store(true);
+    }
+    const int64_t next = core_.next_deadline();
+    if (next == 0) {
+      deadline_.wait(mutex_);
+    } else {
+      // The clock may be set meanwhile.
+      const int64_t left = std::clamp<int64_t>(next - wall_clock_ms(), 1, 1000);
+      deadline_.wait_for(mutex_, std::chrono::milliseconds(left));
+    }
+  }
 }
 
 // One line in one write, so that no part of it can be missing.

@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "tutti/base/mutex.h"
+#include "tutti/serve/clients.h"
 #include "tutti/serve/core.h"
+#include "tutti/serve/history/history.h"
 #include "tutti/serve/journal/journal.h"
 #include "tutti/serve/metrics.h"
 #include "tutti/serve/run/decisions.h"
@@ -30,7 +32,9 @@ namespace tutti {
 
 struct DaemonOptions {
   std::string folder{};  // of the journal
+  HistoryLimits history{};
   CoreLimits limits{};
+  ClientRules clients{};
   int64_t most_ops = 100000;  // of one job
   bool allow_commands = false;
   // Folders in runs/ of open jobs that tutti 0.1 made, which do not say whose they are, are those
@@ -47,6 +51,8 @@ struct DaemonOptions {
   int64_t longest_journal = int64_t{64} << 20;
   // Called once, with a sentence, when the journal cannot be written any more.
   std::function<void(const std::string& sentence)> on_broken{};
+  // Called by the journal's thread as soon as records are on the disk, for measurements.
+  std::function<void(const JournalFigures& figures)> on_synced{};
   // Called with a sentence that the operator should read.
   std::function<void(const std::string& sentence)> on_note{};
 };
@@ -61,12 +67,33 @@ struct SubmitAnswer {
     unrunnable,  // not on this machine
     commands,    // it would start programs, and that is not allowed
     full,
+    quota,     // the client has as many open jobs as it may
+    too_late,  // it cannot meet its deadline
     draining,
     unavailable,  // the server stops, or its disk has failed
   };
   What what = What::accepted;
   JobFacts job{};          // of accepted, known and conflict
   std::string sentence{};  // of the others and of conflict
+};
+
+// How a job is to be run.
+struct SubmitTerms {
+  std::string id{};  // empty: the server gives one
+  int32_t priority = 0;
+  std::string client{};        // the submitter's name, if known
+  int64_t deadline_in_ms = 0;  // from now; 0: there is none
+};
+
+// What a server runs jobs with. Changes when it is reloaded.
+struct ServedBy {
+  std::string runtime;
+  std::string policy;
+  std::string machine;
+  std::vector<std::string> devices;
+  int places = 0;
+  Runner::Deciding deciding{};
+  bool reloading = false;  // running jobs end first
 };
 
 struct CancelAnswer {
@@ -82,26 +109,35 @@ struct DaemonFigures {
   Histogram wait_seconds;  // from acceptance to the last start
   Histogram run_seconds;
   int64_t refused_total = 0;  // for want of room
+  int64_t reloads_total = 0;
   bool draining = false;
   bool stopping = false;
   std::string broken;  // why the journal cannot be written; empty: it can
+  HistoryFigures history{};
 };
 
 class Daemon {
  public:
   // Reads the journal and goes on where it ends. Fails as Journal::open does, or (invalid_input) if
-  // there are folders to adopt. The machine is the runner's, and outlives the daemon.
-  static Result<std::unique_ptr<Daemon>> open(DaemonOptions options, std::unique_ptr<Runner> runner,
+  // there are folders to adopt. The runner counts by those shares, which outlive the daemon; there
+  // may be no meter.
+  static Result<std::unique_ptr<Daemon>> open(DaemonOptions options, ClientShares& shares,
+                                              std::unique_ptr<Runner> runner,
                                               std::unique_ptr<Meter> meter);
   // As stop() without grace.
   ~Daemon();
 
-  // Returns once the job is on the disk, or refused. `client` is the submitter's name, if known.
-  SubmitAnswer submit(const std::string& id, int32_t priority, Content content,
-                      const std::string& client = {});
+  // Returns once the job is on the disk, or refused.
+  SubmitAnswer submit(const SubmitTerms& terms, Content content);
   // A job that runs is asked to stop; one that waits is cancelled when this returns.
   CancelAnswer cancel(const std::string& id);
   void drain();
+  // Queued jobs will be run by that runner, as soon as those that run have ended. Fails with a
+  // sentence, and changes nothing, if an open job could not be run there, or if a reload is under
+  // way.
+  Result<void> reload(std::unique_ptr<Runner> runner);
+  // New rules hold at once. Open jobs that are too many by them stay.
+  void set_clients(ClientRules rules);
 
   std::optional<JobFacts> find(const std::string& id) const;
   // When it is over, the time has passed, the daemon stops or its journal has failed.
@@ -109,9 +145,16 @@ class Daemon {
   std::vector<JobFacts> list(const std::set<JobState>& states, int64_t before, int64_t most) const;
   std::vector<JobFacts> queue(int64_t most) const;
   DaemonFigures figures() const;
+  const History& history() const { return *history_; }
+  // What was submitted of a job that is over, as the runner would run it now. Fails with a sentence
+  // if it cannot, or if its ops are programs.
+  Result<std::shared_ptr<const Problem>> problem_of(const KeptJob& kept) const;
+  // Why an open job does not run, or does not go on, in a sentence; empty: that is not known.
+  std::string why_waiting(const JobFacts& job) const;
+  std::vector<ClientShare> shares() const;
+  ServedBy served_by() const;
   const DecisionLog& decisions() const { return decisions_; }
-  const Meter& meter() const { return *meter_; }
-  const Runner& runner() const { return *runner_; }
+  std::vector<Utilisation> utilisation() const;
   // Why a job would not be accepted now, whatever it is; empty: nothing speaks against it.
   std::string unready() const;
   // What its operator should know of how the journal was found, a sentence each.
@@ -125,9 +168,22 @@ class Daemon {
   struct Run {
     std::atomic<bool> stop{false};
     bool cancelled = false;
+    bool missed = false;  // its deadline
   };
 
-  Daemon(DaemonOptions options, std::unique_ptr<Runner> runner, std::unique_ptr<Meter> meter);
+  Daemon(DaemonOptions options, ClientShares& shares, std::unique_ptr<Runner> runner,
+         std::unique_ptr<Meter> meter);
+  // Reads and prepares a submission for that runner; a refusal with its reason otherwise.
+  std::optional<SubmitAnswer> prepare(const Runner& runner, const std::string& content,
+                                      PreparedJob& prepared);
+  // The runner that a job which is submitted now will be run by.
+  std::shared_ptr<Runner> runner_of_new_jobs() const;
+  // If a reload waits and nothing runs: the old runner, which the caller destroys without the lock.
+  std::shared_ptr<Runner> take_over() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  void start_threads() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  void drop_prepared(int64_t job) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  void wake_workers() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  void watch_deadlines();
   SubmitAnswer refused_by(Submitted::Verdict verdict, const JobFacts& other) const;
   // Appends a record and gives its place among all.
   int64_t append(Record record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
@@ -138,11 +194,15 @@ class Daemon {
   // Fails (invalid_input) if open jobs have folders of tutti 0.1 and those are not to be adopted.
   Result<void> check_run_folders() const TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void work(int place);
-  Outcome run(const Started& started, int place, const Run& run);
+  // `record` gets what the runtime recorded.
+  Outcome run(const Started& started, Runner& runner, PreparedJob prepared, const Run& run,
+              std::shared_ptr<const RunRecord>& record);
+  // Of a job that is over, if it is.
+  void keep(const Started& started, const Runner& runner, std::shared_ptr<const RunRecord> record);
   void log_run(const JobFacts& job, const char* event, const Outcome* outcome);
 
   DaemonOptions options_;
-  std::unique_ptr<Runner> runner_;
+  ClientShares& shares_;
   std::unique_ptr<Meter> meter_;
   DecisionLog decisions_;
   int run_log_ = -1;
@@ -153,17 +213,26 @@ class Daemon {
   mutable Mutex mutex_;
   mutable std::condition_variable_any changed_;  // something is on the disk, or all ends
   std::condition_variable_any work_;             // there may be something to run
+  std::condition_variable_any deadline_;         // there is a deadline, or all ends
   Core core_ GUARDED_BY(mutex_);
   int64_t appended_ GUARDED_BY(mutex_) = 0;
   int64_t on_disk_ GUARDED_BY(mutex_) = 0;
   int64_t rewrites_asked_ GUARDED_BY(mutex_) = 0;
   std::map<int64_t, Run*> runs_ GUARDED_BY(mutex_);
+  std::shared_ptr<Runner> runner_ GUARDED_BY(mutex_);
+  std::shared_ptr<Runner> next_runner_ GUARDED_BY(mutex_);  // of a reload; null: there is none
+  // Queued jobs that need not be read again when they start, up to a number of ops.
+  std::map<int64_t, PreparedJob> prepared_ GUARDED_BY(mutex_);
+  int64_t prepared_ops_ GUARDED_BY(mutex_) = 0;
+  int64_t reloads_total_ GUARDED_BY(mutex_) = 0;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::string broken_ GUARDED_BY(mutex_);
   Histogram wait_seconds_ GUARDED_BY(mutex_);
   Histogram run_seconds_ GUARDED_BY(mutex_);
   int64_t refused_total_ GUARDED_BY(mutex_) = 0;
-  std::vector<std::thread> threads_;
+  std::unique_ptr<History> history_;
+  std::vector<std::thread> threads_;  // one for each place there ever was
+  std::thread deadlines_;
   std::unique_ptr<Journal> journal_;  // its thread calls on_disk
 };
 

@@ -65,8 +65,18 @@ class Sieve {
   Core core_{without_limits()};
 };
 
-void take_frame(const Surveyed::Frame& frame, int version, Sieve& sieve, Recovered& recovered) {
-  Result<Record> record = read_record(frame.payload, version);
+// If the header is gone, it is not known whether a journal was of version 2 or 3.
+Result<Record> read_record_of(const Surveyed& surveyed, std::string_view payload) {
+  Result<Record> record = read_record(payload, surveyed.version);
+  if (!record && !surveyed.header_good && surveyed.version == kJournalVersion) {
+    if (Result<Record> older = read_record(payload, 2)) return older;
+  }
+  return record;
+}
+
+void take_frame(const Surveyed::Frame& frame, const Surveyed& surveyed, Sieve& sieve,
+                Recovered& recovered) {
+  Result<Record> record = read_record_of(surveyed, frame.payload);
   if (record) {
     sieve.take(frame.sequence, std::move(*record), recovered);
   } else {
@@ -78,7 +88,7 @@ void take_damage(std::string_view bytes, const Surveyed& surveyed, const Damage&
                  Sieve& sieve, Recovered& recovered) {
   if (damage.last < damage.first) return;  // bytes too many, and no record missing
   if (const auto payload = with_a_bit_turned(bytes, surveyed, damage)) {
-    if (Result<Record> record = read_record(*payload, surveyed.version)) {
+    if (Result<Record> record = read_record_of(surveyed, *payload)) {
       recovered.report.corrected.push_back(damage.first);
       sieve.take(damage.first, std::move(*record), recovered);
       return;
@@ -156,13 +166,13 @@ Recovered recover(std::string_view bytes, const std::string& folder) {
     for (; damage != surveyed.damages.end() && damage->from < frame.place; ++damage) {
       take_damage(bytes, surveyed, *damage, sieve, recovered);
     }
-    take_frame(frame, surveyed.version, sieve, recovered);
+    take_frame(frame, surveyed, sieve, recovered);
   }
   for (; damage != surveyed.damages.end(); ++damage) {
     take_damage(bytes, surveyed, *damage, sieve, recovered);
   }
   // Only a mark tells that a journal was cut where a record ends.
-  if (surveyed.version == 0 || (surveyed.version == kJournalVersion && surveyed.marks_good == 0)) {
+  if (surveyed.version == 0 || (surveyed.version > 1 && surveyed.marks_good == 0)) {
     const int64_t last = surveyed.frames.empty() ? 0 : surveyed.frames.back().sequence;
     report.lost.push_back(
         {last + 1, kUnknownLast, static_cast<int64_t>(surveyed.good_bytes), report.bytes});

@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "tutti/machine/preset.h"
+#include "tutti/runtime/local/jobs/options.h"
 #include "tutti/serve/api.h"
 #include "tutti/serve/http/client.h"
 #include "tutti/serve/testing.h"
@@ -28,12 +30,20 @@ class GatedRunner : public Runner {
   const char* name() const override { return "gated"; }
   std::string policy() const override { return "p"; }
   int places() const override { return 1; }
-  Result<void> check(const Graph& graph) const override {
-    if (graph.name() == "unrunnable") return invalid_input("no device can run it");
-    return {};
+  const Machine& machine() const override { return machine_; }
+  Duration share_time() const override { return share_clock(); }
+  std::vector<Utilisation> utilisation() const override {
+    return {{"device0", 0.5, 0.5, 0.5, true}};
   }
-  Result<RunReport> run(const Graph& graph, const RunContext& context,
+  Result<PreparedJob> prepare(Graph graph) const override {
+    if (graph.name() == "unrunnable") return invalid_input("no device can run it");
+    ++prepared;
+    return PreparedJob{.graph = std::make_shared<const Graph>(std::move(graph)),
+                       .least = std::chrono::milliseconds(20)};
+  }
+  Result<RunReport> run(const PreparedJob& prepared_job, const RunContext& context,
                         DecisionLog& /*log*/) override {
+    const Graph& graph = *prepared_job.graph;
     const Stop& stop = context.stop;
     MutexLock lock(mutex_);
     started_.push_back(context.job);
@@ -42,7 +52,7 @@ class GatedRunner : public Runner {
     if (stop.now()) return failed("stopped");
     --open_;
     if (graph.op_name(OpId{0}) == "fails") return failed("op 'fails' failed");
-    return RunReport{Duration(1234), {0.5}};
+    return RunReport{.makespan = Duration(1234)};
   }
   // Lets so many runs end.
   void let(int runs) {
@@ -58,8 +68,10 @@ class GatedRunner : public Runner {
     MutexLock lock(mutex_);
     return started_;
   }
+  mutable std::atomic<int> prepared{0};  // graphs
 
  private:
+  Machine machine_ = *make_preset("uniform-1");
   Mutex mutex_;
   std::condition_variable_any changed_;
   int open_ GUARDED_BY(mutex_) = 0;
@@ -71,8 +83,7 @@ class Served {
  public:
   explicit Served(const std::string& folder, DaemonOptions options = {},
                   const std::string& token = "", const HttpLimits& limits = {},
-                  std::shared_ptr<const TokenStore> tokens = nullptr)
-      : machine_(*make_preset("uniform-1")) {
+                  std::shared_ptr<const TokenStore> tokens = nullptr) {
     options.folder = folder;
     options.make_graph = [](const std::string& words, int64_t /*most*/) -> Result<Graph> {
       if (words != "two") return invalid_input("'" + words + "' makes no graph");
@@ -80,14 +91,13 @@ class Served {
     };
     auto gated = std::make_unique<GatedRunner>();
     runner = gated.get();
-    auto opened = Daemon::open(std::move(options), std::move(gated), make_run_meter(machine_));
+    auto opened = Daemon::open(std::move(options), shares_, std::move(gated), nullptr);
     EXPECT_TRUE(opened) << opened.error().message;
     daemon = std::move(*opened);
-    api = std::make_unique<Api>(
-        *daemon,
-        tokens != nullptr ? Guard(std::move(tokens), {"known.example"})
-                          : Guard(token, {"known.example"}),
-        ApiOptions{.most_body_bytes = 100000, .version = "test", .machine = "m"});
+    api = std::make_unique<Api>(*daemon,
+                                tokens != nullptr ? Guard(std::move(tokens), {"known.example"})
+                                                  : Guard(token, {"known.example"}),
+                                ApiOptions{.most_body_bytes = 100000, .version = "test"});
     auto listening = HttpServer::open({"127.0.0.1", "0"}, limits, *api);
     EXPECT_TRUE(listening) << listening.error().message;
     server = std::move(*listening);
@@ -119,7 +129,7 @@ class Served {
   }
 
  private:
-  Machine machine_;
+  ClientShares shares_;
 
  public:
   GatedRunner* runner = nullptr;

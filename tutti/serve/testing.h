@@ -16,7 +16,7 @@
 
 #include "tutti/policy/registry.h"
 #include "tutti/serve/journal/job.h"
-#include "tutti/serve/run/cluster_runner.h"
+#include "tutti/serve/run/jobs_runner.h"
 
 namespace tutti {
 
@@ -44,6 +44,39 @@ inline MakeDecider registered_decider(const std::string& name) {
     if (!entry) return entry.error();
     return (*entry)->tuned_decider();
   };
+}
+
+// Of a decider of the registry; real ones also run programs.
+inline Result<std::unique_ptr<Runner>> runner_of(const Machine& machine, const std::string& policy,
+                                                 int places, ClientShares& shares, bool real,
+                                                 RealWorldOptions world = {},
+                                                 std::shared_ptr<const Machine> slots = nullptr) {
+  Result<Cluster> cluster = Cluster::make(machine, {});
+  if (!cluster) return cluster.error();
+  const Result<const PolicyEntry*> entry = find_decider(policy);
+  if (!entry) return entry.error();
+  JobsRunnerOptions options{.policy = policy,
+                            .decider = registered_decider(policy),
+                            .one_job_at_a_look = static_cast<bool>((*entry)->make_policy),
+                            .places = places};
+  if (!real) {
+    return make_jobs_runner(make_simulated_world(std::move(*cluster)), std::move(options), shares);
+  }
+  Result<std::unique_ptr<JobWorld>> made = make_real_world(std::move(*cluster), std::move(world));
+  if (!made) return made.error();
+  auto commands = std::make_unique<CommandRunner>(
+      CommandRunnerOptions{.policy = (*find_online_policy("critical_path"))->make_policy,
+                           .policy_name = "critical_path",
+                           .machine = std::move(slots)},
+      (*made)->cluster().machine(), shares);
+  return make_jobs_runner(std::move(*made), std::move(options), shares, std::move(commands));
+}
+
+inline Result<RunReport> run_graph(Runner& runner, const Graph& graph, const RunContext& context,
+                                   DecisionLog& log) {
+  const Result<PreparedJob> prepared = runner.prepare(graph);
+  if (!prepared) return prepared.error();
+  return runner.run(*prepared, context, log);
 }
 
 inline Submission submission(const std::string& id, int32_t priority = 0,

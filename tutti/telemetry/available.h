@@ -39,7 +39,7 @@ enum class RusageOf : uint8_t {
   process,
   thread,  // the one that reads; make it, and read it, in the thread it is about
 };
-std::unique_ptr<CounterSource> make_rusage_source(RusageOf whose, std::string name,
+std::unique_ptr<CounterSource> make_rusage_source(RusageOf whose, const std::string& name,
                                                   const Resource& about, Clock clock);
 
 // Counters of the processor by perf_event_open: cycles, instructions, cache misses, stalls. Each is

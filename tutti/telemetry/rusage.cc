@@ -53,7 +53,7 @@ class RusageSource final : public CounterSource {
 
 }  // namespace
 
-std::unique_ptr<CounterSource> make_rusage_source(RusageOf whose, std::string name,
+std::unique_ptr<CounterSource> make_rusage_source(RusageOf whose, const std::string& name,
                                                   const Resource& about, Clock clock) {
   return std::make_unique<RusageSource>(whose, name, about, std::move(clock));
 }

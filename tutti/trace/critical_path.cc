@@ -211,7 +211,7 @@ class Walk {
         offer(ref_of(made), Cause::data, span.start);
         continue;
       }
-      const SpanRef arrival = last_hop(value, memory);
+      const SpanRef arrival = last_hop(value, memory, span.start);
       if (arrival.index >= 0) {
         offer(arrival, Cause::data, span.start);
       } else if (made != nullptr) {
@@ -223,11 +223,14 @@ class Walk {
     }
   }
 
-  SpanRef last_hop(ValueId value, MemoryId memory) const {
+  // Of a weight that was streamed several times, of the copy that was read at that time.
+  SpanRef last_hop(ValueId value, MemoryId memory, Duration when) const {
+    SpanRef last{false, -1};
     for (const Transfer& transfer : presence_.transfers(value)) {
-      if (transfer.to == memory) return {false, transfer.spans.back()};
+      if (transfer.to != memory || (last.index >= 0 && transfer.finish > when)) continue;
+      last.index = transfer.spans.back();
     }
-    return {false, -1};
+    return last;
   }
 
   void offer_for_transfer(int32_t index) {

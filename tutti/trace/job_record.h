@@ -31,6 +31,17 @@ struct Reconfiguration {
   Duration finish{0};
 };
 
+// The way of an op from being ready to its start. Times since the run began.
+struct OpPhases {
+  OpId op{};
+  Duration ready{0};    // its producers had ended
+  Duration no_room{0};  // of the time until it was placed: no device had room for any op
+  Duration placed{0};   // given to its device
+  Duration fetched{0};  // its operands were there
+  Duration taken{0};    // a slot was free for it
+  Duration started{0};  // it had the memory that it needs
+};
+
 struct JobRecord {
   JobId id{};
   std::shared_ptr<const Job> job;
@@ -41,6 +52,9 @@ struct JobRecord {
   // devices that they ran on, `taken_back` to which others, or when before.
   Trace trace{};
   std::vector<TakenBack> taken_back{};
+  // If the runtime noted why ops waited.
+  Duration entered{0};  // it had waited for memory until then
+  std::vector<OpPhases> phases{};
 
   Duration completion() const { return finish - arrival; }
   // Over the job's critical path: at least about 1.

@@ -19,6 +19,7 @@ class Ledger {
         changes_(static_cast<size_t>(problem.machine.memory_count())) {}
 
   std::vector<MemoryUse> add_up() {
+    if (trace_.weights.stated()) enter_reserved();
     for (const OpSpan& span : trace_.ops) enter_op(span);
     for (const ValueId value : problem_.graph.values()) enter_value(value);
     std::vector<MemoryUse> uses;
@@ -34,6 +35,13 @@ class Ledger {
   }
   void give_back(MemoryId memory, Duration when, int64_t bytes) { take(memory, when, -bytes); }
 
+  void enter_reserved() {
+    const std::vector<int64_t> reserved = reserved_bytes(problem_, trace_.weights);
+    for (size_t i = 0; i < reserved.size(); ++i) {
+      take(MemoryId{static_cast<int32_t>(i)}, Duration{0}, reserved[i]);
+    }
+  }
+
   void enter_op(const OpSpan& span) {
     const MemoryId memory = problem_.machine.memory_of(span.device);
     take(memory, span.start, bytes_at_start(problem_.graph, span.op));
@@ -41,6 +49,7 @@ class Ledger {
   }
 
   void enter_value(ValueId value) {
+    if (presence_.is_set_aside(value)) return;  // its room is reserved
     presence_.find_readers(value, readers_);
     if (readers_.empty()) return;
     const OpId producer = problem_.graph.producer(value);

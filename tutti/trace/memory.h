@@ -10,6 +10,8 @@
 // - A graph input that is in a memory from the start counts there only if an op reads it there,
 //   from the time the first such op is placed (0 in the run of a plan) until the last has finished.
 // - A weight is never given back.
+// - If the run's plan says which weights with homes are kept, then those, the weights at home and
+//   the stream buffer are taken for the whole run, and nothing else for such weights.
 
 #ifndef TUTTI_TRACE_MEMORY_H_
 #define TUTTI_TRACE_MEMORY_H_

@@ -9,12 +9,13 @@ Presence::Presence(const Problem& problem, const Trace& trace, const Options& op
     : problem_(problem), trace_(trace), options_(options) {
   index_ops();
   index_transfers();
+  if (trace.weights.stated()) count_readers_of_copies();
   const Graph& graph = problem.graph;
   ready_.assign(static_cast<size_t>(graph.size()), kNever);
   for (const OpId op : graph.ops()) {
     if (span(op) == nullptr) continue;
     Duration ready = placed(op);
-    for (const EdgeId edge : graph.edges(op)) ready = std::max(ready, arrival(edge));
+    for (const EdgeId edge : graph.edges(op)) ready = std::max(ready, could_read(edge));
     ready_[op.index] = ready;
   }
 }
@@ -47,6 +48,8 @@ void Presence::index_transfers() {
   }
 
   const auto key = [&](int32_t i) {
+    // The copies of a streamed weight follow one another in time.
+    if (is_set_aside(spans[i].value)) return std::tuple(spans[i].to, 0, spans[i].start, i);
     return std::tuple(spans[i].to, spans[i].hop, spans[i].start, i);
   };
   first_transfer_.assign(values + 1, 0);
@@ -56,7 +59,8 @@ void Presence::index_transfers() {
     std::sort(first, last, [&](int32_t a, int32_t b) { return key(a) < key(b); });
     while (first != last) {
       const TransferSpan& head = spans[*first];
-      const auto end = std::find_if(first, last, [&](int32_t i) { return spans[i].to != head.to; });
+      const auto end = std::find_if(
+          first + 1, last, [&](int32_t i) { return spans[i].to != head.to || begins_a_copy(i); });
       Transfer transfer;
       transfer.value = head.value;
       transfer.from = head.from;
@@ -74,6 +78,47 @@ void Presence::index_transfers() {
   }
 }
 
+bool Presence::begins_a_copy(int32_t span) const {
+  const TransferSpan& one = trace_.transfers[span];
+  return one.hop == 0 && is_set_aside(one.value) && !keeps(one.value, one.to);
+}
+
+void Presence::count_readers_of_copies() {
+  for (Transfer& transfer : transfers_) transfer.last_read = transfer.finish;
+  for (const ValueId weight : problem_.homed_weights()) {
+    for (const EdgeId edge : problem_.graph.consumers(weight)) {
+      const OpId op = problem_.graph.edge_to(edge);
+      const Transfer* read = span(op) == nullptr ? nullptr : copy_read(weight, op);
+      if (read == nullptr) continue;
+      Transfer& copy = transfers_[static_cast<size_t>(read - transfers_.data())];
+      ++copy.readers;
+      copy.last_read = std::max(copy.last_read, span(op)->finish);
+    }
+  }
+}
+
+const Transfer* Presence::copy_read(ValueId weight, OpId op) const {
+  const OpSpan& reader = *span(op);
+  const MemoryId memory = problem_.machine.memory_of(reader.device);
+  const Transfer* last = nullptr;
+  for (const Transfer& transfer : transfers(weight)) {
+    if (transfer.to == memory && transfer.finish <= reader.start) last = &transfer;
+  }
+  return last;
+}
+
+// The same as the arrival, but an op that shared a streamed copy may have had to wait for its turn
+// although the copy was there: then, when it started.
+Duration Presence::could_read(EdgeId edge) const {
+  const OpId op = problem_.graph.edge_to(edge);
+  const ValueId value = problem_.graph.edge_value(edge);
+  if (is_set_aside(value)) {
+    const Transfer* copy = copy_read(value, op);
+    if (copy != nullptr && copy->readers > 1 && !keeps(value, copy->to)) return span(op)->start;
+  }
+  return arrival(edge);
+}
+
 MemoryId Presence::home(ValueId value) const {
   const OpId producer = problem_.graph.producer(value);
   if (!producer.valid()) return problem_.home(value);
@@ -88,6 +133,7 @@ Duration Presence::arrival(ValueId value, MemoryId memory) const {
   if (!begins.valid()) return Duration{0};
   if (begins == memory || is_of_files(trace_))
     return producer.valid() ? span(producer)->finish : Duration{0};
+  if (is_set_aside(value) && !problem_.cold() && keeps(value, memory)) return Duration{0};
   for (const Transfer& transfer : transfers(value)) {
     if (transfer.to == memory) return transfer.finish;
   }
@@ -98,6 +144,9 @@ Duration Presence::arrival(EdgeId edge) const {
   const Graph& graph = problem_.graph;
   const DeviceId to = span(graph.edge_to(edge))->device;
   const ValueId value = graph.edge_value(edge);
+  if (!options_.released && is_set_aside(value)) {
+    if (const Transfer* copy = copy_read(value, graph.edge_to(edge))) return copy->finish;
+  }
   if (!options_.released) return arrival(value, problem_.machine.memory_of(to));
   const OpId producer = graph.edge_from(edge);
   if (!producer.valid()) return Duration{0};

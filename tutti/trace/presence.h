@@ -5,6 +5,10 @@
 // hop of its transfer there has. A graph input is at home from the start: in one memory, or in all.
 // Where values are files, each is everywhere once it is anywhere.
 //
+// If the run was of a plan that says which weights are kept, a kept weight is in its memory from
+// the start (unless the run was to load it), and one that is streamed may go to a memory several
+// times: each is a Transfer of its own, there until the last op that read it has finished.
+//
 // Presence is immutable once made and keeps references to the problem and the trace.
 
 #ifndef TUTTI_TRACE_PRESENCE_H_
@@ -29,6 +33,9 @@ struct Transfer {
   Duration start{0};               // of the first hop
   Duration finish{0};              // of the last
   std::span<const int32_t> spans;  // indices into Trace::transfers, by hop and then by start
+  // Of a streamed weight: the ops that read this copy.
+  int readers = 0;
+  Duration last_read{0};  // when the last of them finished; the arrival, if there is none
 };
 
 // The ops in one memory that read one value.
@@ -61,7 +68,7 @@ class Presence {
 
   // Where the value begins; invalid if in every memory, or if its op never ran.
   MemoryId home(ValueId value) const;
-  // When the value was in that memory; kNever if it never was.
+  // When the value was in that memory first; kNever if it never was.
   Duration arrival(ValueId value, MemoryId memory) const;
   // When the operand was where its op ran. Requires that the op ran.
   Duration arrival(EdgeId edge) const;
@@ -74,6 +81,16 @@ class Presence {
     return {transfers_.data() + first_transfer_[value.index],
             static_cast<size_t>(first_transfer_[value.index + 1] - first_transfer_[value.index])};
   }
+  // Whether the value is a weight that the run's plan keeps or streams; then, whether the memory
+  // keeps it.
+  bool is_set_aside(ValueId value) const {
+    return trace_.weights.stated() && problem_.is_homed_weight(value);
+  }
+  bool keeps(ValueId weight, MemoryId memory) const { return trace_.weights.keeps(weight, memory); }
+  // Whether the op read the streamed weight from that copy: the last that had arrived when it
+  // started.
+  const Transfer* copy_read(ValueId weight, OpId op) const;
+
   // The readers of the value, by memory; ops that never ran are left out. Replaces what was in
   // `readers`.
   void find_readers(ValueId value, std::vector<Readers>& readers) const;
@@ -81,6 +98,9 @@ class Presence {
  private:
   void index_ops();
   void index_transfers();
+  void count_readers_of_copies();
+  bool begins_a_copy(int32_t span) const;
+  Duration could_read(EdgeId edge) const;
 
   const Problem& problem_;
   const Trace& trace_;

@@ -17,6 +17,7 @@
 #include "tutti/base/id.h"
 #include "tutti/base/time.h"
 #include "tutti/machine/machine.h"
+#include "tutti/plan/weights.h"
 #include "tutti/trace/ready_order.h"
 
 namespace tutti {
@@ -103,6 +104,7 @@ struct Trace {
   std::vector<TransferSpan> transfers;
   std::vector<PlacedAt> placed;
   std::vector<Pause> pauses;
+  WeightKeeping weights{};  // of the plan that was run, if it states any
 };
 
 // True if some runtime of tutti can be set like this. Other traces are judged as those of the

@@ -5,6 +5,7 @@ import {axisBottom} from 'd3-axis';
 import {scaleLinear} from 'd3-scale';
 import {select} from 'd3-selection';
 import {axisFormat, gap, time} from './format.js';
+import {axisEnd, breakPath} from './outlier.js';
 import {element, svg} from './dom.js';
 
 const rowHeight = 26;
@@ -20,10 +21,14 @@ export function bestOf(comparison) {
 // Room for half a label at each end of the axis.
 const margin = 22;
 
+// The bound is always on it, and so are most policies.
 function scaleOf(comparison, rows, width) {
-  const most = Math.max(comparison.lower_bound_ns ?? 0, ...rows.map((row) =>
-    row.error === undefined ? row.mean_ns + row.stddev_ns : 0));
-  return scaleLinear().domain([0, most || 1]).range([margin, width - margin]);
+  const good = rows.filter((row) => row.error === undefined);
+  const {end, cuts} = axisEnd(good.map((row) => row.mean_ns));
+  const spreads = good.filter((row) => row.mean_ns <= end).map((row) => row.mean_ns + row.stddev_ns);
+  const most = Math.max(comparison.lower_bound_ns ?? 0, end, ...spreads);
+  const x = scaleLinear().domain([0, most || 1]).range([margin, width - margin]).clamp(true);
+  return Object.assign(x, {cuts: cuts && good.some((row) => row.mean_ns > most)});
 }
 
 function drawing(width, height, ...parts) {
@@ -37,13 +42,17 @@ function rowChart(comparison, row, isBest, x, width) {
   if (row.error === undefined) {
     const style = `fill: var(${isBest ? '--bar-best' : '--bar'})`;
     parts.push(svg('rect', {class: 'mean', x: x(0), y: middle - 7, width: x(row.mean_ns) - x(0), height: 14, style, rx: 2}));
-    if (row.stddev_ns > 0) {
+    const isCut = row.mean_ns > x.domain()[1];
+    if (isCut) {
+      parts.push(svg('path', {class: 'cut', d: breakPath(x(row.mean_ns), middle - 7, 14), style: 'stroke: var(--page); stroke-width: 3; fill: none'}));
+    }
+    if (row.stddev_ns > 0 && !isCut) {
       const low = x(Math.max(0, row.mean_ns - row.stddev_ns));
       const high = x(row.mean_ns + row.stddev_ns);
       parts.push(svg('path', {class: 'spread', style: 'stroke: var(--ink); stroke-width: 1.5; fill: none',
         d: `M${low},${middle}H${high}M${low},${middle - 4}v8M${high},${middle - 4}v8`}));
     }
-    if (row.min_ns < row.mean_ns) {
+    if (row.min_ns < row.mean_ns && row.min_ns <= x.domain()[1]) {
       parts.push(svg('path', {class: 'min', style: 'fill: var(--panel); stroke: var(--ink)',
         d: `M${x(row.min_ns)},${middle - 4}l4,4l-4,4l-4,-4z`}));
     }
@@ -103,20 +112,22 @@ export function comparisonSection(comparison) {
   const foot = element('tr', {}, element('td', {class: 'text'}, bounded ? 'lower bound' : ''), axisCell,
     element('td', {}, bounded ? time(comparison.lower_bound_ns) : ''), element('td', {colspan: columns.length - 3}));
   const how = comparison.runtime ? `run for real (${comparison.runtime})` : `${comparison.model} model`;
+  const note = element('span', {class: 'cut-note'});
   const section = element('div', {class: 'comparison'},
     element('h2', {}, 'Comparison'),
     element('p', {class: 'quiet'}, `${comparison.graph} on ${comparison.machine}, ${how}, from ${comparison.name}. `,
-      `Bars are means, whiskers one standard deviation, diamonds the best run${bounded ? ', the dashed line the lower bound' : ''}.`),
+      `Bars are means, whiskers one standard deviation, diamonds the best run${bounded ? ', the dashed line the lower bound' : ''}.`, note),
     element('div', {class: 'scroll'}, element('table', {class: 'bars'}, element('thead', {}, head),
       element('tbody', {}, rows.map((row, i) => bodyRow(comparison, row, cells[i], isBest(row))), foot))));
   let drawn = 0;
   const draw = () => {
-    const width = Math.max(200, axisCell.clientWidth - 16);
+    const width = Math.max(140, axisCell.clientWidth - 16);
     if (width === drawn) return;
     drawn = width;
     const x = scaleOf(comparison, rows, width);
     rows.forEach((row, i) => cells[i].replaceChildren(rowChart(comparison, row, isBest(row), x, width)));
     axisCell.replaceChildren(axisChart(x, width));
+    note.textContent = x.cuts ? ' Bars that are broken off go beyond the axis; the table has their figures.' : '';
   };
   return {section, draw};
 }

@@ -115,6 +115,23 @@ class Run {
     this.readTransfers(raw.transfers);
     this.readMarks(raw, graph);
     this.readCritical(raw.critical);
+    this.readResources(raw, graph);
+  }
+
+  // Memories over time, what the costs say of each op (none if all took just that), and what was done with weights.
+  readResources(raw, graph) {
+    this.memory = raw.memory.map(({count, time, bytes}) => {
+      const times = new Reader(time);
+      const uses = new Reader(bytes);
+      const use = {count, time: new Float64Array(count), bytes: new Float64Array(count)};
+      for (let i = 0; i < count; ++i) {
+        use.time[i] = (i > 0 ? use.time[i - 1] : 0) + times.signed();
+        use.bytes[i] = (i > 0 ? use.bytes[i - 1] : 0) + uses.signed();
+      }
+      return use;
+    });
+    this.expected = raw.expected === '' ? null : wholes(raw.expected, graph.size);
+    this.weights = raw.weights;
   }
 
   readTransfers(raw) {
@@ -203,8 +220,8 @@ class Run {
   }
 }
 
-export function readReport() {
-  const raw = JSON.parse(document.getElementById('tutti-data').textContent);
+// The data of a page: `raw` is what was parsed.
+export function readReport(raw) {
   const graph = raw.graph ? new Graph(raw.graph) : null;
   const runs = graph ? raw.runs.map((run) => new Run(run, graph)) : [];
   return {...raw, graph, runs};

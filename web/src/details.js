@@ -1,7 +1,7 @@
 // What is known of the selected op or transfer; without one, of the critical path.
 
 import * as format from './format.js';
-import {element} from './dom.js';
+import {element, table} from './dom.js';
 
 const mostListed = 40;
 
@@ -47,6 +47,7 @@ export class Details {
       element('h3', {}, graph.names[op]),
       this.facts(general),
       runs.map((run) => this.opInRun(run, op)),
+      this.alternatives(op),
       this.list('producers', 'Producers', graph.producers(op)),
       this.list('consumers', 'Consumers', graph.consumers(op)),
     ];
@@ -63,8 +64,31 @@ export class Details {
       ['start', format.exactTime(run.start[mark])],
       ['finish', format.exactTime(run.finish[mark])],
       ['took', format.time(run.finish[mark] - run.start[mark])],
+      ['predicted', run.expected && run.expected[op] > 0 ? format.time(run.expected[op]) : null],
       ['critical', step ? `yes; it waited for ${whys[step.why]}` : null],
     ])];
+  }
+
+  // What the run would take if this op, alone, went to another device, as tutti explain says it.
+  alternatives(op) {
+    const {alternatives, devices} = this.report;
+    if (!alternatives) return null;
+    const heading = element('h4', {}, `If it ran elsewhere (${alternatives.plan})`);
+    if (alternatives.obstacle) return [heading, element('p', {class: 'quiet'}, alternatives.obstacle)];
+    const found = alternatives.ops.find((one) => one.op === op);
+    if (!found) {
+      return [heading, element('p', {class: 'quiet'}, `Known of the ${format.count(alternatives.ops.length)} longest ops; tutti explain finds it for any op.`)];
+    }
+    const own = found.devices.find((one) => one.chosen);
+    const rows = found.devices.map((one) => {
+      const name = `${devices[one.device].name}${one === own ? ' (planned)' : ''}`;
+      if (one.obstacle !== undefined) return {cells: [name, element('span', {title: one.obstacle}, 'cannot'), '']};
+      const change = own && own.makespan_ns > 0 ? one.makespan_ns / own.makespan_ns - 1 : 0;
+      const words = one === own ? format.time(one.makespan_ns) : `${change >= 0 ? '+' : '−'}${format.percent(Math.abs(change))}`;
+      return {best: one === own, cells: [name, format.time(one.run_time_ns), element('span', {title: format.time(one.makespan_ns)}, words)]};
+    });
+    return [heading, table([{name: 'device', text: true}, {name: 'run time'}, {name: 'makespan'}], rows),
+      element('p', {class: 'quiet'}, `It starts when it does because ${found.because}.`)];
   }
 
   transfer(run, transfer) {

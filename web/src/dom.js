@@ -12,6 +12,16 @@ export function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
+// Gives the canvas this size in CSS pixels, and the device's own pixels to draw with.
+export function fitCanvas(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  canvas.getContext('2d').setTransform(ratio, 0, 0, ratio, 0, 0);
+}
+
 function fill(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) made.addEventListener(name.slice(2), value);

@@ -1,39 +1,20 @@
-// Puts the page together: answer, comparisons, validations, other results, beliefs, training, runs. All state that parts share is the View (which
-// time is visible), the Selection and the Theme.
+// Puts the page together: answer, comparisons, validations, other results, beliefs, training, runs. All state that parts share is the
+// Theme; runs share more (runs.js).
 
 import * as format from './format.js';
 import {BeliefPanel} from './belief.js';
-import {Colours} from './colours.js';
-import {Details} from './details.js';
-import {RunPanel} from './run.js';
-import {Search} from './search.js';
 import {Theme} from './theme.js';
 import {Training, bestGreedy} from './training.js';
-import {View} from './view.js';
 import {bestOf, comparisonSection} from './comparison.js';
-import {element, table} from './dom.js';
-import {followKeys, followPointer} from './input.js';
+import {element} from './dom.js';
+import {onlineValidationSection} from './online_validation.js';
 import {outputSection} from './output.js';
 import {readReport} from './data.js';
+import {showRuns} from './runs.js';
 import {validationSection} from './validation.js';
+import {whatIfSection} from './what_if.js';
 
 const byId = (id) => document.getElementById(id);
-
-class Selection {
-  constructor() {
-    this.listeners = [];
-    this.op = null; // in every run
-    this.transfer = null; // of one run
-    this.run = null;
-  }
-  set(what) {
-    Object.assign(this, {op: null, transfer: null, run: null}, what);
-    for (const listener of this.listeners) listener();
-  }
-  onChange(listener) {
-    this.listeners.push(listener);
-  }
-}
 
 // What may be called the answer: a run that happened, else one that is expected, else a mean.
 function candidates(report) {
@@ -68,6 +49,10 @@ function showAnswer(report) {
   for (const {mean_error: error, plans} of report.validations) {
     facts.push(['simulator’s mean error', format.percent(error), `over ${format.count(plans)} plans that were really run`]);
   }
+  for (const {mean_error: error, rank_correlation: rank, policies} of report.online_validations) {
+    facts.push(['simulator’s error of slow-downs', format.percent(error.value), `over ${format.count(policies.length)} policies that were really run`]);
+    facts.push(['rank correlation of policies', rank.value.toFixed(2), `${rank.low.toFixed(2)} to ${rank.high.toFixed(2)}`]);
+  }
   byId('answer').append(...facts.map(([name, value, note]) =>
     element('div', {}, element('dt', {}, name), element('dd', {}, value, element('small', {}, note)))));
 }
@@ -87,32 +72,11 @@ function showTitle(report) {
   if (report.runs.length > 0) parts.push(`${report.runs.length} ${report.runs.length === 1 ? 'run' : 'runs'}`);
   if (report.comparisons.length > 0) parts.push(`${report.comparisons.length} ${report.comparisons.length === 1 ? 'comparison' : 'comparisons'}`);
   if (report.training.length > 0) parts.push(`${report.training.length} training ${report.training.length === 1 ? 'run' : 'runs'}`);
-  if (report.validations.length > 0) parts.push(`${report.validations.length} ${report.validations.length === 1 ? 'validation' : 'validations'}`);
+  const validated = report.validations.length + report.online_validations.length;
+  if (validated > 0) parts.push(`${validated} ${validated === 1 ? 'validation' : 'validations'}`);
   if (report.outputs.length > 0) parts.push(`${report.outputs.length} other ${report.outputs.length === 1 ? 'result' : 'results'}`);
   if (report.beliefs.length > 0) parts.push(`${report.beliefs.length} ${report.beliefs.length === 1 ? 'belief' : 'beliefs'}`);
   byId('subtitle').textContent = parts.join(', ');
-}
-
-function runTable(report) {
-  const bound = report.lower_bound_ns;
-  const traces = report.runs.filter((run) => run.what === 'trace');
-  const least = Math.min(...traces.map((run) => run.makespan));
-  const columns = [{name: 'run', text: true}, {name: 'what', text: true}, {name: 'by', text: true}, {name: 'makespan'},
-    {name: 'gap'}, {name: 'mean busy'}, {name: 'ops'}, {name: 'transfers'}, {name: 'moved'},
-    {name: 'critical path: in ops'}, {name: 'in transfers'}, {name: 'waiting'}];
-  const rows = report.runs.map((run) => {
-    const devices = run.stats.devices;
-    const busy = devices.reduce((sum, device) => sum + device.busy, 0) / Math.max(1, devices.length);
-    const {ops, transfers, waits} = run.criticalTime;
-    return {
-      best: traces.length > 1 && run.what === 'trace' && run.makespan === least,
-      cells: [run.name, run.what, run.by || '–', format.time(run.makespan), format.gap(run.makespan, bound),
-        format.percent(busy), format.count(run.opCount), run.what === 'plan' ? '–' : format.count(run.stats.transfers),
-        run.what === 'plan' ? '–' : format.bytes(run.stats.bytes_moved), format.time(ops), format.time(transfers),
-        format.time(waits)],
-    };
-  });
-  return table(columns, rows);
 }
 
 function showTraining(report, theme) {
@@ -124,92 +88,9 @@ function showTraining(report, theme) {
   window.tuttiReport.training = training;
 }
 
-function showRuns(report, theme) {
-  const view = new View(Math.max(...report.runs.map((run) => run.makespan)));
-  const selection = new Selection();
-  const colours = new Colours(report.graph, theme);
-  const options = {critical: true};
-  byId('runs').hidden = false;
-  byId('run-table').replaceChildren(runTable(report));
-  const panels = report.runs.map((run) =>
-    new RunPanel({run, report, graph: report.graph, view, theme, selection, colours, options}));
-  byId('timelines').append(...panels.map((panel) => panel.section));
-
-  let waiting = false;
-  const draw = () => {
-    const begin = performance.now();
-    for (const panel of panels) panel.draw();
-    const [from, to] = view.shown();
-    byId('window').textContent = `${format.time(to - from)} shown, from ${format.time(Math.max(0, from))}`;
-    window.tuttiReport.lastDrawMs = performance.now() - begin;
-    ++window.tuttiReport.draws;
-  };
-  const redraw = () => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => {
-      waiting = false;
-      draw();
-    });
-  };
-  const choose = (op) => {
-    byId('tip').hidden = true;
-    selection.set({op});
-    for (const {run, timeline} of panels) {
-      const mark = timeline ? run.markOfOp[op] : -1;
-      if (mark < 0) continue;
-      view.reveal(run.start[mark], run.finish[mark]);
-      timeline.scrollToLane(run.laneOf[mark]);
-      break;
-    }
-  };
-  const resize = () => {
-    for (const panel of panels) view.resize(panel.resize());
-    draw();
-  };
-
-  const hasGroups = report.graph.groups.length > 0;
-  byId('colour').disabled = !hasGroups;
-  byId('colour').addEventListener('change', (event) => {
-    colours.use(event.target.value);
-    byId('legend').replaceChildren(...colours.legend());
-    redraw();
-  });
-  byId('critical').addEventListener('change', (event) => {
-    options.critical = event.target.checked;
-    redraw();
-  });
-  byId('zoom-in').addEventListener('click', () => view.zoomBy(2));
-  byId('zoom-out').addEventListener('click', () => view.zoomBy(0.5));
-  byId('zoom-all').addEventListener('click', () => view.showAll());
-  byId('legend').replaceChildren(...colours.legend());
-  const search = new Search({input: byId('search'), list: byId('found'), names: report.graph.names, choose});
-  new Details({panel: byId('details'), report, selection, choose});
-  for (const {timeline} of panels) {
-    if (!timeline) continue;
-    followPointer({timeline, report, selection, tip: byId('tip')});
-    followKeys({timeline, view, selection, choose, tip: byId('tip')});
-  }
-  document.addEventListener('keydown', (event) => {
-    if (event.key !== '/' || /^(input|select|textarea)$/i.test(event.target.tagName)) return;
-    event.preventDefault();
-    search.input.focus();
-  });
-  view.onChange(redraw);
-  selection.onChange(redraw);
-  theme.onChange(() => {
-    colours.refresh();
-    byId('legend').replaceChildren(...colours.legend());
-    redraw();
-  });
-  window.addEventListener('resize', resize);
-  resize();
-  Object.assign(window.tuttiReport, {view, selection, panels, choose});
-}
-
 function main() {
   const begin = performance.now();
-  const report = readReport();
+  const report = readReport(JSON.parse(byId('tutti-data').textContent));
   const theme = new Theme(byId('theme'));
   // For tests, and for the curious at the console.
   window.tuttiReport = {report, theme, draws: 0, decodedMs: performance.now() - begin};
@@ -217,10 +98,10 @@ function main() {
   showAnswer(report);
   const sections = report.comparisons.map(comparisonSection);
   byId('comparisons').append(...sections.map(({section}) => section));
-  const validations = report.validations.map(validationSection);
+  const validations = [...report.validations.map(validationSection), ...report.online_validations.map(onlineValidationSection)];
   byId('validations').append(...validations.map(({section}) => section));
   sections.push(...validations);
-  const outputs = report.outputs.map(outputSection);
+  const outputs = [whatIfSection(report.outputs), ...report.outputs.map(outputSection)].filter(Boolean);
   byId('outputs').append(...outputs.map(({section}) => section));
   sections.push(...outputs);
   const drawCharts = () => sections.forEach(({draw}) => draw());
@@ -230,7 +111,13 @@ function main() {
   byId('beliefs').append(...beliefs.map(({section}) => section));
   window.tuttiReport.beliefs = beliefs;
   if (report.training.length > 0) showTraining(report, theme);
-  if (report.runs.length > 0) showRuns(report, theme);
+  if (report.runs.length > 0) {
+    const shown = showRuns({section: byId('runs'), tip: byId('tip'), report, theme, onDraw: (ms) => {
+      window.tuttiReport.lastDrawMs = ms;
+      ++window.tuttiReport.draws;
+    }});
+    Object.assign(window.tuttiReport, shown);
+  }
   window.tuttiReport.loadMs = performance.now() - begin;
   window.tuttiReport.ready = true;
 }

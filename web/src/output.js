@@ -5,10 +5,13 @@ import {axisBottom} from 'd3-axis';
 import {scaleLinear} from 'd3-scale';
 import {select} from 'd3-selection';
 import {axisFormat, bytes, clock, compact, count, percent, time} from './format.js';
+import {axisEnd, breakPath} from './outlier.js';
 import {element, svg, table} from './dom.js';
+import {ganttOf} from './gantt.js';
 
 const rowHeight = 24;
 const margin = {left: 170, right: 150, top: 4, bottom: 24};
+const narrow = 560; // then labels get less room
 const mostDrawn = 60;
 
 const isShare = (key) => /(^|\.)(busy|gap|finished|change|price_of_work_conservation|time_share)$|waiting_for/.test(key);
@@ -60,9 +63,10 @@ function axisOf(x, height, key) {
   return axis;
 }
 
-function label(text, y) {
-  const short = text.length > 24 ? `${text.slice(0, 23)}…` : text;
-  return svg('text', {x: margin.left - 8, y: y + rowHeight / 2 + 4, 'text-anchor': 'end', class: 'label'}, short,
+function label(text, y, left) {
+  const most = Math.floor((left - 8) / 6.6);
+  const short = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  return svg('text', {x: left - 8, y: y + rowHeight / 2 + 4, 'text-anchor': 'end', class: 'label'}, short,
     svg('title', {}, text));
 }
 
@@ -72,7 +76,9 @@ function bar(row, y, x, chart, key, best) {
   const middle = y + rowHeight / 2;
   const style = `fill: var(${value === best ? '--bar-best' : '--bar'})`;
   const parts = [svg('rect', {class: 'mean', x: x(0), y: middle - 7, width: Math.max(0, x(value) - x(0)), height: 14, style, rx: 2})];
-  if (half > 0) {
+  if (value > x.domain()[1]) {
+    parts.push(svg('path', {class: 'cut', d: breakPath(x(value), middle - 7, 14), style: 'stroke: var(--page); stroke-width: 3; fill: none'}));
+  } else if (half > 0) {
     const low = x(Math.max(0, value - half));
     const high = x(value + half);
     parts.push(svg('path', {class: 'spread', style: 'stroke: var(--ink); stroke-width: 1.5; fill: none',
@@ -82,34 +88,24 @@ function bar(row, y, x, chart, key, best) {
   return parts;
 }
 
-function span(row, y, x, chart) {
-  const start = row[chart.value];
-  const length = row[chart.more];
-  const failed = row.includes('failed') || row.includes('cancelled');
-  const style = `fill: var(${failed ? '--critical' : '--bar-best'})`;
-  const parts = [svg('rect', {class: 'mean', x: x(start), y: y + 5, width: Math.max(2, x(start + length) - x(start)), height: 14, style, rx: 2},
-    svg('title', {}, `${row[chart.label]}: ${time(length)}`))];
-  parts.push(svg('text', {x: x(start + length) + 6, y: y + rowHeight / 2 + 4, class: 'label'}, time(length)));
-  return parts;
-}
-
 function chartOf(output, width) {
   const {chart} = output;
   const one = output.tables[chart.table];
-  const spans = chart.kind === 'spans';
-  const rows = one.rows.filter((row) => typeof row[chart.value] === 'number' && (!spans || typeof row[chart.more] === 'number'))
-    .slice(0, mostDrawn);
+  const rows = one.rows.filter((row) => typeof row[chart.value] === 'number').slice(0, mostDrawn);
   if (rows.length === 0) return [];
   const key = one.columns[chart.value];
-  const ends = rows.map((row) => row[chart.value] + (chart.more >= 0 && typeof row[chart.more] === 'number' ? row[chart.more] : 0));
-  const x = scaleLinear().domain([0, Math.max(...ends) || 1]).range([margin.left, width - margin.right]);
+  const half = (row) => (chart.more >= 0 && typeof row[chart.more] === 'number' ? row[chart.more] : 0);
+  const {end, cuts} = axisEnd(rows.map((row) => row[chart.value]));
+  const most = Math.max(end, ...rows.filter((row) => row[chart.value] <= end).map((row) => row[chart.value] + half(row)));
+  const [left, right] = width < narrow ? [104, 84] : [margin.left, margin.right];
+  const x = scaleLinear().domain([0, most || 1]).range([left, width - right]).clamp(true);
   const height = margin.top + rows.length * rowHeight + margin.bottom;
   const best = bestRow(chart, rows);
   const parts = rows.flatMap((row, i) => {
     const y = margin.top + i * rowHeight;
-    return [label(String(row[chart.label]), y), ...(spans ? span(row, y, x, chart) : bar(row, y, x, chart, key, best))];
+    return [label(String(row[chart.label]), y, left), ...bar(row, y, x, chart, key, best)];
   });
-  const about = spans ? 'When each ran' : `${words(key)}${chart.least ? '; less is better' : ''}`;
+  const about = `${words(key)}${chart.least ? '; less is better' : ''}${cuts ? '; bars that are broken off go beyond the axis' : ''}`;
   return [element('p', {class: 'quiet'}, about, rows.length < one.rows.length ? ` (the first ${rows.length})` : ''),
     svg('svg', {class: 'output-chart', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': about},
       parts, axisOf(x, height, key))];
@@ -126,10 +122,12 @@ export function outputSection(output) {
     element('p', {class: 'quiet'}, `From ${output.name}.`), factList(output), drawing, tables);
   let drawn = 0;
   const draw = () => {
-    const width = Math.min(1100, Math.max(480, section.clientWidth - 32));
-    if (!output.chart || width === drawn) return;
+    const width = Math.min(1100, Math.max(320, section.clientWidth - 32));
+    if (width === drawn) return;
     drawn = width;
-    drawing.replaceChildren(...chartOf(output, width));
+    const gantt = ganttOf(output, width);
+    if (gantt) drawing.replaceChildren(...gantt);
+    else if (output.chart?.kind === 'bars') drawing.replaceChildren(...chartOf(output, width));
   };
   return {section, draw};
 }

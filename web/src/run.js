@@ -2,6 +2,8 @@
 
 import * as format from './format.js';
 import {element, table} from './dom.js';
+import {resourceParts, weightTable} from './resources.js';
+import {Predicted} from './predicted.js';
 import {Timeline} from './timeline.js';
 import {Utilisation, mostDevices} from './utilisation.js';
 
@@ -68,17 +70,28 @@ export class RunPanel {
     this.drawings = [this.timeline, this.utilisation];
     const some = report.devices.length > mostDevices ? `, of the first ${mostDevices} devices` : '';
     this.frame.append(this.timeline.wrapper, element('h4', {}, `Busy slots, over the time shown${some}`), this.utilisation.canvas);
+    for (const {drawing, details} of resourceParts(parts)) {
+      this.drawings.push(drawing);
+      this.frame.append(details);
+    }
     this.section.append(this.frame, deviceTable(run, report.devices));
+    const weights = weightTable(run, report);
+    if (weights) this.section.append(weights);
+    if (run.expected) {
+      const predicted = new Predicted(parts);
+      this.drawings.push(predicted);
+      this.section.append(predicted.details);
+    }
     const channels = channelTable(run);
     if (channels) this.section.append(element('details', {}, element('summary', {class: 'quiet'}, 'Channels'), channels));
   }
 
   resize() {
-    const width = Math.max(320, this.frame.clientWidth);
+    const width = Math.max(280, this.frame.clientWidth);
     for (const drawing of this.drawings) drawing.resize(width);
     if (this.timeline) {
       const isCut = this.timeline.contentHeight > this.timeline.height;
-      this.note.textContent = `(${this.run.lanes.length} lanes${isCut ? ', scroll to see all' : ''})`;
+      this.note.textContent = `(${this.timeline.rows} lanes${isCut ? ', scroll to see all' : ''})`;
     }
     return width;
   }

@@ -11,11 +11,12 @@ function kept() {
 }
 
 export class Theme {
-  constructor(button) {
+  // `where`: an element in which the style sheet's variables hold.
+  constructor(button, where = document.body) {
     this.button = button;
     this.listeners = [];
     this.choice = choices.includes(kept()) ? kept() : 'system';
-    this.probe = document.body.appendChild(document.createElement('i'));
+    this.probe = where.appendChild(document.createElement('i'));
     this.probe.hidden = true;
     button.addEventListener('click', () => this.set(choices[(choices.indexOf(this.choice) + 1) % choices.length]));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.apply());

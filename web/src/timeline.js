@@ -1,12 +1,14 @@
 // One run on a canvas: a lane for each slot of each device and for each channel that carried
 // something, with spans, the critical path and what is selected.
 
+import {fitCanvas} from './dom.js';
 import {axisFormat} from './format.js';
-import {drawLane, firstAfter} from './lanes.js';
+import {addBusy, drawLane, firstAfter} from './lanes.js';
 import {gutter} from './view.js';
 
 const axisHeight = 24;
 const groupGap = 6;
+const foldedColumn = 2; // pixels
 const mostLinks = 400; // lines from and to the selected op
 const mostSteps = 90; // of the visible critical path; lines between more would hide the rest
 
@@ -31,10 +33,16 @@ export class Timeline {
 
   layOut() {
     const lanes = this.run.lanes;
-    this.rowHeight = lanes.length <= 14 ? 22 : lanes.length <= 40 ? 16 : 12;
+    const folds = !this.options.channels;
+    this.rows = folds ? Math.min(lanes.length, lanes.filter((lane) => lane.isDevice).length + 1) : lanes.length;
+    this.rowHeight = this.rows <= 14 ? 22 : this.rows <= 40 ? 16 : 12;
     this.tops = [];
     let top = axisHeight + 2;
     lanes.forEach((lane, i) => {
+      if (this.isFolded(i) && i > 0 && !lanes[i - 1].isDevice) { // all channels share a row
+        this.tops.push(this.tops[i - 1]);
+        return;
+      }
       if (i > 0 && lane.name !== lanes[i - 1].name) top += groupGap;
       this.tops.push(top);
       top += this.rowHeight;
@@ -42,18 +50,17 @@ export class Timeline {
     this.contentHeight = top + 6;
   }
 
+  isFolded(i) {
+    return !this.options.channels && !this.run.lanes[i].isDevice;
+  }
+
   resize(width) {
     const shown = Math.min(this.contentHeight, Math.max(200, Math.floor(window.innerHeight * 0.62)));
-    const ratio = window.devicePixelRatio || 1;
     this.width = width;
     this.height = shown;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(shown * ratio);
-    this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${shown}px`;
+    fitCanvas(this.canvas, width, shown);
     this.wrapper.style.maxHeight = `${shown}px`;
     this.spacer.style.height = `${this.contentHeight}px`;
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
   boxOf(lane) {
@@ -114,15 +121,35 @@ export class Timeline {
     const box = this.boxOf(i);
     if (!this.isInSight(box)) return;
     const {context} = this;
-    drawLane(context, this.run, lane, scale, box, this.colourOfMark(lane));
+    if (this.isFolded(i)) {
+      if (i === 0 || this.run.lanes[i - 1].isDevice) this.drawFolded(i, box, scale);
+    } else {
+      drawLane(context, this.run, lane, scale, box, this.colourOfMark(lane));
+    }
+    if (this.isFolded(i) && i + 1 < this.run.lanes.length) return; // the last one of the row dims it
     if (this.related) { // all but what is selected steps back
       context.globalAlpha = 0.62;
       context.fillStyle = this.theme.colours.panel;
       context.fillRect(gutter, box.top, this.width - gutter, box.height);
       context.globalAlpha = 1;
-    } else if (this.rowHeight >= 16) {
+    } else if (this.rowHeight >= 16 && !this.isFolded(i)) {
       this.drawNames(lane, box, scale);
     }
+  }
+
+  // The row of all channels: how many of them carry something, column by column.
+  drawFolded(first, box, scale) {
+    const {context, run} = this;
+    const [from, to] = scale.domain();
+    const columns = new Float32Array(Math.max(1, Math.floor(this.view.plotWidth() / foldedColumn)));
+    const lanes = run.lanes.slice(first);
+    for (const lane of lanes) addBusy(run, lane, from, to, columns);
+    context.fillStyle = this.theme.colours.transfer;
+    columns.forEach((sum, column) => {
+      if (sum <= 0) return;
+      const height = Math.max(2, box.height * Math.min(1, sum / lanes.length));
+      context.fillRect(gutter + column * foldedColumn, box.top + box.height - height, foldedColumn, height);
+    });
   }
 
   // Names of the spans that are wide enough for some letters.
@@ -171,11 +198,13 @@ export class Timeline {
     run.lanes.forEach((lane, i) => {
       const box = this.boxOf(i);
       if (!this.isInSight(box)) return;
-      const isFirst = i === 0 || run.lanes[i - 1].name !== lane.name;
+      const isFolded = this.isFolded(i);
+      if (isFolded && i > 0 && !run.lanes[i - 1].isDevice) return;
+      const isFirst = isFolded || i === 0 || run.lanes[i - 1].name !== lane.name;
       if (!isFirst && this.rowHeight < 12) return;
       context.font = '12px system-ui, "Liberation Sans", sans-serif';
       context.fillStyle = isFirst && lane.isDevice ? theme.colours.ink : theme.colours.quiet;
-      const text = isFirst ? lane.name : lane.isDevice ? `slot ${lane.row}` : '';
+      const text = isFolded ? 'transfers' : isFirst ? lane.name : lane.isDevice ? `slot ${lane.row}` : '';
       const indent = isFirst ? 8 : 18;
       context.fillText(this.fit(text, gutter - indent - 8), indent, box.top + box.height / 2 + 0.5);
     });
@@ -309,11 +338,19 @@ export class Timeline {
   markAt(x, y) {
     const index = this.laneAt(y);
     if (index < 0 || x < gutter) return -1;
-    const {run} = this;
-    const lane = run.lanes[index];
     const scale = this.view.scale();
     const time = scale.invert(x);
     const slack = scale.invert(x + 2) - time;
+    const lanes = this.isFolded(index) ? this.run.lanes.slice(index) : [this.run.lanes[index]];
+    for (const lane of lanes) {
+      const mark = this.markOn(lane, time, slack);
+      if (mark >= 0) return mark;
+    }
+    return -1;
+  }
+
+  markOn(lane, time, slack) {
+    const {run} = this;
     let best = -1;
     let least = slack;
     for (let i = firstAfter(run, lane, time - slack); i < lane.end && run.start[i] <= time + slack; ++i) {

@@ -1,5 +1,6 @@
 // How busy each device is over the time shown: one row each, on the time axis of the timeline.
 
+import {fitCanvas} from './dom.js';
 import {addBusy} from './lanes.js';
 import {gutter} from './view.js';
 import {percent} from './format.js';
@@ -19,14 +20,9 @@ export class Utilisation {
   }
 
   resize(width) {
-    const ratio = window.devicePixelRatio || 1;
     this.width = width;
     this.height = this.devices.length * rowHeight + 8;
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(this.height * ratio);
-    this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${this.height}px`;
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    fitCanvas(this.canvas, this.width, this.height);
   }
 
   draw() {
@@ -56,10 +52,12 @@ export class Utilisation {
       }
       context.globalAlpha = 1;
       context.fillStyle = theme.colours.ink;
-      context.fillText(short(device.name, 11), 8, top + full / 2);
+      const isNarrow = gutter < 100;
+      if (isNarrow) context.font = '11px system-ui, "Liberation Sans", sans-serif';
+      context.fillText(short(device.name, isNarrow ? 5 : 11), isNarrow ? 4 : 8, top + full / 2);
       context.fillStyle = theme.colours.quiet;
       const mean = percent(sum / bins);
-      context.fillText(mean, gutter - 8 - context.measureText(mean).width, top + full / 2);
+      context.fillText(mean, gutter - (isNarrow ? 4 : 8) - context.measureText(mean).width, top + full / 2);
     });
   }
 }

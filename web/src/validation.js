@@ -70,7 +70,7 @@ function agreementTable(validation) {
   return table(columns, rows);
 }
 
-function residualTable(validation) {
+export function residualTable(validation) {
   const columns = [{name: 'op', text: true}, {name: 'on', text: true}, {name: 'runs'}, {name: 'real / expected'},
     {name: 'median error'}, {name: 'share of time'}];
   const rows = [...validation.residuals].sort((a, b) => (a.kind === '') - (b.kind === '') || b.time_share - a.time_share)

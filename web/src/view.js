@@ -5,7 +5,7 @@ import {scaleLinear} from 'd3-scale';
 import {select} from 'd3-selection';
 import {zoom, zoomIdentity} from 'd3-zoom';
 
-export const gutter = 132; // where lanes have their names
+export let gutter = 132; // where lanes have their names; less on a phone
 const deepest = 1e7;
 const rightMargin = 10;
 
@@ -45,6 +45,7 @@ export class View {
     const [from, to] = this.shown();
     this.sized = true;
     this.width = width;
+    gutter = width < 520 ? 84 : 132;
     this.base.range([gutter, width - rightMargin]);
     const area = [[gutter, 0], [width - rightMargin, 1]];
     this.zoom.extent(area).translateExtent(area);

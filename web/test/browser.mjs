@@ -116,7 +116,7 @@ class Page {
   async open(url, seconds = 60) {
     await this.send('Page.navigate', {url});
     const end = Date.now() + 1000 * seconds;
-    while (!await this.evaluate('Boolean(window.tuttiReport?.ready)')) {
+    while (!await this.evaluate('Boolean((window.tuttiReport ?? window.tuttiSite)?.ready)')) {
       if (Date.now() > end) throw new Error(`${url} was not ready after ${seconds} s: ${this.complaints.join('; ')}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

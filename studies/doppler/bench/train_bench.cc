@@ -9,12 +9,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "studies/doppler/nets.h"
 #include "studies/doppler/published/actor.h"
@@ -52,7 +54,8 @@ class Cast {
   Cast(const Problem& problem, const TensorFile& model, const NetFeatures& features, int threads) {
     if (model.metadata.at("network") == "published") {
       const PublishedFeatures& published = features_as<PublishedNetFeatures>(features).graph;
-      published_ = std::make_unique<PublishedNet>(must(PublishedNet::load(model, "model")));
+      published_ = std::make_unique<PublishedNet>(
+          must(PublishedNet::load(model, "model", /*borrowed=*/true)));
       const auto encoding = PublishedEncoding::make(*published_, published, threads);
       for (int i = 0; i < threads; ++i) {
         actors_.push_back(
@@ -98,12 +101,15 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
   double act_ms = 0;
   double learn_ms = 0;
   std::clock_t work = std::clock();  // of all threads: what a busy machine does not change
+  std::vector<double> took;          // by update
   for (int update = -1; update < updates; ++update) {
     if (update == 0) {  // the first warmed up
       make_ms = act_ms = learn_ms = 0;
+      took.clear();
       work = std::clock();
     }
-    auto start = Clock::now();
+    const auto begin = Clock::now();
+    auto start = begin;
     Cast cast(problem, learner->model(), *features, threads);
     make_ms += ms_since(start);
     start = Clock::now();
@@ -124,15 +130,19 @@ void run(const std::string& kind, int episodes, int updates, int threads) {
     }
     learner->step(lessons, {.learning_rate = 1e-4});
     learn_ms += ms_since(start);
+    took.push_back(ms_since(begin) / episodes);
   }
+  std::sort(took.begin(), took.end());
   const double work_ms = 1e3 * static_cast<double>(std::clock() - work) / CLOCKS_PER_SEC;
   const double count = static_cast<double>(episodes) * updates;
   fmt::print(
       "{}: {} ops, {} episodes an update, {} threads: {:.2f} ms an episode, {:.2f} ms of work\n",
       kind, problem.graph.size(), episodes, threads, (make_ms + act_ms + learn_ms) / count,
       work_ms / count);
-  fmt::print("  network and encoding {:.2f}, rollouts {:.2f}, learning {:.2f}\n", make_ms / count,
-             act_ms / count, learn_ms / count);
+  fmt::print(
+      "  network and encoding {:.2f}, rollouts {:.2f}, learning {:.2f}; least {:.2f}, median "
+      "{:.2f}\n",
+      make_ms / count, act_ms / count, learn_ms / count, took.front(), took[took.size() / 2]);
 }
 
 }  // namespace

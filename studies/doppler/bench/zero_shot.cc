@@ -128,7 +128,7 @@ void compare(const char* name, double Task::*own, const std::vector<const Task*>
   const RatioInterval shares = mean_over(
       apart, [&](const Task& task) { return (task.heft - task.*own) / (task.heft - task.best); });
   fmt::print(stderr,
-             "    closes {:.1f} % of HEFT's distance to the best known in all; in the mean of the "
+             "    closes {:.1f} % of HEFT's distance to the best known in all; on average over the "
              "{} problems with more than 1 %: {:.1f} % [{:.1f}, {:.1f}]\n",
              100 * closed / distance, apart.size(), 100 * shares.mean, 100 * shares.low,
              100 * shares.high);

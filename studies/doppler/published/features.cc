@@ -23,6 +23,8 @@ class Maker {
     for (const double level : out_.b_level) out_.longest = std::max(out_.longest, level);
     fill_rows();
     name_messages();
+    out_.rounds = message_rounds(out_);
+    out_.apart = message_rounds_apart(out_);
     return std::move(out_);
   }
 

@@ -23,6 +23,20 @@ inline constexpr int kPublishedOpFeatures = 5;
 // neighbouring ones share their mean, so that a net's matrices for them stay few.
 inline constexpr int kMostMessageKinds = 256;
 
+// Messages between rows that stand for one or more ops each, after some rounds. Ops share a row if
+// no net can tell them apart by then: they have the same features, send the same, and hear the same
+// from each of their neighbours' rows one round before.
+struct MessageRound {
+  int rows = 0;
+  std::vector<int32_t> row_of;      // by op
+  std::vector<int32_t> kind_begin;  // rows are sorted by what they send: where each kind begins
+  std::vector<int32_t> parent;      // by row, its row one round before; in round 0 one of its ops
+  // By row: the rows that it hears one round before, and how many of its neighbours each is.
+  std::vector<int32_t> heard;
+  std::vector<float> times;
+  std::vector<int32_t> heard_begin;
+};
+
 struct PublishedFeatures {
   int ops = 0;
   // Every op, each after its producers.
@@ -42,8 +56,12 @@ struct PublishedFeatures {
   std::vector<int32_t> next;           // by op: the next on its longest way to an exit, or -1
   std::vector<int32_t> previous;       // the one before it on its longest way from an entry, or -1
   std::vector<double> b_level;         // by op, in mean run times
-  double longest = 1;                  // the largest of them
-  double mean_run_time_ns = 1;         // of an op over its devices, over all ops
+  // What round 0, 1, 2, ... looks like; all rounds after the last are like it. `apart` has a row
+  // for each op, for nets that are told what is placed.
+  std::vector<MessageRound> rounds;
+  std::vector<MessageRound> apart;
+  double longest = 1;           // the largest b-level
+  double mean_run_time_ns = 1;  // of an op over its devices, over all ops
 
   std::span<const int32_t> producers_of(size_t op) const {
     return std::span(neighbours)
@@ -58,6 +76,10 @@ struct PublishedFeatures {
 };
 
 PublishedFeatures published_features(const Problem& problem);
+
+// What rounds and apart are made by; both need everything above them.
+std::vector<MessageRound> message_rounds(const PublishedFeatures& features);
+std::vector<MessageRound> message_rounds_apart(const PublishedFeatures& features);
 
 // sum[op] = the sum of x over the op's neighbours, for rows of `width` numbers by op.
 void sum_neighbours(const PublishedFeatures& features, const float* x, size_t width, float* sum);

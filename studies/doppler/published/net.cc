@@ -103,13 +103,14 @@ Result<PublishedShape> PublishedNet::shape_of(const TensorFile& file, const std:
   return shape;
 }
 
-Result<PublishedNet> PublishedNet::load(const TensorFile& file, const std::string& path) {
+Result<PublishedNet> PublishedNet::load(const TensorFile& file, const std::string& path,
+                                        bool borrowed) {
   PublishedNet network;
   const auto shape = shape_of(file, path);
   if (!shape) return shape.error();
   network.shape_ = *shape;
   for (const TowerShape& tower : towers_of(*shape)) {
-    auto loaded = PublishedTower::load(file, tower, path);
+    auto loaded = PublishedTower::load(file, tower, path, borrowed);
     if (!loaded) return loaded.error();
     network.towers_.push_back(std::move(*loaded));
   }

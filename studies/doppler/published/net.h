@@ -39,7 +39,9 @@ std::vector<TowerShape> towers_of(const PublishedShape& shape);
 class PublishedNet {
  public:
   // Fails (invalid_input) unless the file holds all tensors of the shape its metadata tells.
-  static Result<PublishedNet> load(const TensorFile& file, const std::string& path);
+  // `borrowed`: as in PublishedTower::load.
+  static Result<PublishedNet> load(const TensorFile& file, const std::string& path,
+                                   bool borrowed = false);
   static Result<PublishedShape> shape_of(const TensorFile& file, const std::string& path);
   // A net before any training: seeded orthogonal weights, biases of zero.
   static TensorFile fresh(const PublishedShape& shape, uint64_t seed);

@@ -1,7 +1,7 @@
 #include "studies/doppler/published/tower.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "studies/doppler/nn/standardise.h"
 
@@ -12,23 +12,29 @@ void leak(float* x, size_t count) {
   for (size_t i = 0; i < count; ++i) x[i] = leaky_relu(x[i], kPublishedLeak);
 }
 
-// Ops sorted by the kind of message they send, and where each kind begins.
-struct ByKind {
-  std::vector<size_t> ops;
-  std::vector<size_t> begin;
+// A layer of the encoder and where its weights go.
+struct EncoderLayer {
+  const char* name;
+  LayerWeights EncoderWeights::*target;
 };
+constexpr EncoderLayer kEncoderLayers[] = {{"embed", &EncoderWeights::embed},
+                                           {"message", &EncoderWeights::message},
+                                           {"message_matrix", &EncoderWeights::message_matrix},
+                                           {"message_sum", &EncoderWeights::message_sum},
+                                           {"gates_in", &EncoderWeights::gates_in},
+                                           {"gates_state", &EncoderWeights::gates_state}};
 
-ByKind by_kind(const PublishedFeatures& features) {
-  ByKind sorted;
-  sorted.begin.assign(features.message_values.size() + 1, 0);
-  for (const int32_t kind : features.message_kind) ++sorted.begin[static_cast<size_t>(kind) + 1];
-  for (size_t k = 1; k < sorted.begin.size(); ++k) sorted.begin[k] += sorted.begin[k - 1];
-  sorted.ops.resize(static_cast<size_t>(features.ops));
-  std::vector<size_t> at(sorted.begin);
-  for (size_t op = 0; op < sorted.ops.size(); ++op) {
-    sorted.ops[at[static_cast<size_t>(features.message_kind[op])]++] = op;
-  }
-  return sorted;
+using Tensors = std::vector<std::shared_ptr<const StoredTensor>>;
+
+// The tensor of that name, which `tensors` keeps.
+Result<const float*> keep_tensor(const TensorFile& file, const std::string& name,
+                                 const std::vector<int64_t>& shape, const std::string& path,
+                                 bool borrowed, Tensors& tensors) {
+  const auto found = file.find(name, shape, path);
+  if (!found) return found.error();
+  tensors.push_back(borrowed ? std::shared_ptr<const StoredTensor>(std::shared_ptr<void>(), *found)
+                             : std::make_shared<const StoredTensor>(**found));
+  return tensors.back()->data.data();
 }
 
 }  // namespace
@@ -87,89 +93,48 @@ std::vector<TowerLayer> layers_of(const TowerShape& shape) {
   return layers;
 }
 
+const std::vector<MessageRound>& rounds_for(const PublishedFeatures& features,
+                                            const TowerShape& shape) {
+  return shape.op_columns == kPublishedOpFeatures ? features.rounds : features.apart;
+}
+
 Result<PublishedTower> PublishedTower::load(const TensorFile& file, const TowerShape& shape,
-                                            const std::string& path) {
+                                            const std::string& path, bool borrowed) {
   PublishedTower tower;
   tower.shape_ = shape;
-  const std::pair<const char*, Dense*> targets[] = {
-      {"embed", &tower.embed_},         {"message", &tower.message_},
-      {"gates_in", &tower.gates_in_},   {"message_matrix", &tower.message_matrix_},
-      {"candidate", &tower.candidate_}, {"gates_state", &tower.gates_state_},
-      {"device", &tower.device_},       {"op", &tower.op_},
-      {"first", &tower.first_},         {"last", &tower.last_}};
+  EncoderWeights weights{.width = shape.width, .columns = shape.op_columns, .steps = shape.steps};
+  const std::pair<const char*, Dense*> heads[] = {{"candidate", &tower.candidate_},
+                                                  {"device", &tower.device_},
+                                                  {"op", &tower.op_},
+                                                  {"first", &tower.first_},
+                                                  {"last", &tower.last_}};
   for (const TowerLayer& layer : layers_of(shape)) {
-    if (layer.in == 0) {
-      const auto bias = file.find(layer.name + ".bias", {layer.out}, path);
-      if (!bias) return bias.error();
-      tower.message_bias_ = (*bias)->data;
-      continue;
-    }
-    auto dense = Dense::load(file, layer.name, layer.in, layer.out, Dense::Bias::yes, path);
-    if (!dense) return dense.error();
     const std::string name = layer.name.substr(layer.name.find('.') + 1);
-    for (const auto& [key, target] : targets) {
-      if (name == key) *target = std::move(*dense);
-    }
-  }
-  return tower;
-}
-
-std::vector<float> PublishedTower::matrices(const PublishedFeatures& features) const {
-  const int kinds = static_cast<int>(features.message_values.size());
-  const auto width = static_cast<size_t>(shape_.width);
-  std::vector<float> hidden(features.message_values.size() * width);
-  message_.apply(features.message_values.data(), kinds, hidden.data());
-  for (float& value : hidden) value = std::max(0.0F, value);
-  std::vector<float> all(features.message_values.size() * width * width);
-  message_matrix_.apply(hidden.data(), kinds, all.data());
-  return all;
-}
-
-// h <- GRU(ReLU(sum of M(e) h over the neighbours + b), h).
-void PublishedTower::pass_messages(const PublishedFeatures& features,
-                                   const std::vector<float>& matrices,
-                                   std::vector<float>& state) const {
-  const int ops = features.ops;
-  const auto width = static_cast<size_t>(shape_.width);
-  const ByKind sorted = by_kind(features);
-  std::vector<float> sorted_state(state.size());
-  std::vector<float> sorted_sent(state.size());
-  std::vector<float> sent(state.size());
-  std::vector<float> heard(state.size());
-  std::vector<float> in(3 * state.size());
-  std::vector<float> own(3 * state.size());
-  for (int step = 0; step < shape_.steps; ++step) {
-    for (size_t i = 0; i < sorted.ops.size(); ++i) {
-      std::copy_n(state.data() + sorted.ops[i] * width, width, sorted_state.data() + i * width);
-    }
-    std::fill(sorted_sent.begin(), sorted_sent.end(), 0.0F);
-    for (size_t kind = 0; kind + 1 < sorted.begin.size(); ++kind) {
-      multiply_add(sorted_state.data() + sorted.begin[kind] * width,
-                   static_cast<int>(sorted.begin[kind + 1] - sorted.begin[kind]), shape_.width,
-                   matrices.data() + kind * width * width, shape_.width,
-                   sorted_sent.data() + sorted.begin[kind] * width);
-    }
-    for (size_t i = 0; i < sorted.ops.size(); ++i) {
-      std::copy_n(sorted_sent.data() + i * width, width, sent.data() + sorted.ops[i] * width);
-    }
-    sum_neighbours(features, sent.data(), width, heard.data());
-    for (size_t i = 0; i < heard.size(); ++i) {
-      heard[i] = std::max(0.0F, heard[i] + message_bias_[i % width]);
-    }
-    gates_in_.apply(heard.data(), ops, in.data());
-    gates_state_.apply(state.data(), ops, own.data());
-    for (size_t op = 0; op < static_cast<size_t>(ops); ++op) {
-      const float* a = in.data() + 3 * op * width;
-      const float* b = own.data() + 3 * op * width;
-      for (size_t k = 0; k < width; ++k) {
-        const float reset = sigmoid(a[k] + b[k]);
-        const float update = sigmoid(a[width + k] + b[width + k]);
-        const float fresh = std::tanh(a[2 * width + k] + reset * b[2 * width + k]);
-        float& value = state[op * width + k];
-        value = (1.0F - update) * fresh + update * value;
+    for (const EncoderLayer& part : kEncoderLayers) {
+      if (name != part.name) continue;
+      LayerWeights& target = weights.*part.target;
+      const auto keep = [&](const char* what, const std::vector<int64_t>& extents) {
+        return keep_tensor(file, layer.name + what, extents, path, borrowed,
+                           tower.encoder_tensors_);
+      };
+      if (layer.in > 0) {
+        const auto weight = keep(".weight", {layer.out, layer.in});
+        if (!weight) return weight.error();
+        target.weight = *weight;
       }
+      const auto bias = keep(".bias", {layer.out});
+      if (!bias) return bias.error();
+      target.bias = *bias;
+    }
+    for (const auto& [key, target] : heads) {
+      if (name != key) continue;
+      auto dense = Dense::load(file, layer.name, layer.in, layer.out, Dense::Bias::yes, path);
+      if (!dense) return dense.error();
+      *target = std::move(*dense);
     }
   }
+  tower.encoder_ = std::make_shared<const Encoder>(weights);
+  return tower;
 }
 
 TowerEncoding PublishedTower::encode(const PublishedFeatures& features,
@@ -179,10 +144,8 @@ TowerEncoding PublishedTower::encode(const PublishedFeatures& features,
   const auto count = static_cast<size_t>(ops);
   const auto width = static_cast<size_t>(shape_.width);
   TowerEncoding encoding;
-  encoding.state.resize(count * width);
-  embed_.apply(rows.data(), ops, encoding.state.data());
-  for (float& value : encoding.state) value = std::max(0.0F, value);
-  pass_messages(features, matrices, encoding.state);
+  encoding.state =
+      encoder_->forward(features, rounds_for(features, shape_), matrices, rows.data(), nullptr);
   leak(encoding.state.data(), encoding.state.size());
 
   const auto part = [&](const float* x, HeadPart which) {

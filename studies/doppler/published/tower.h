@@ -1,7 +1,6 @@
 // One policy net of the configuration `as-published`: a message-passing encoder of the graph
-// (an MPNN with a gated recurrent unit, after Gilmer et al. 2017) under a head that scores choices
-// (Yao et al. 2025). SELECT's head scores ready ops, PLACE's scores devices for an op, and the
-// joint one, which the paper lacks, scores pairs of both.
+// (encoder.h) under a head that scores choices (Yao et al. 2025). SELECT's head scores ready ops,
+// PLACE's scores devices for an op, and the joint one, which the paper lacks, scores pairs of both.
 //
 // A head's first layer is linear in its parts, so each part adds to it by itself, and what does not
 // change from step to step is worked out once.
@@ -9,10 +8,12 @@
 #ifndef TUTTI_STUDIES_DOPPLER_PUBLISHED_TOWER_H_
 #define TUTTI_STUDIES_DOPPLER_PUBLISHED_TOWER_H_
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "studies/doppler/published/encoder.h"
 #include "studies/doppler/published/features.h"
 #include "studies/doppler/published/scene.h"
 #include "tutti/policy/nn/dense.h"
@@ -64,15 +65,23 @@ struct TowerEncoding {
   std::vector<float> fixed;  // ops x kPublishedHead: what does not depend on the step
 };
 
+// The rounds of messages that fit the encoder's rows.
+const std::vector<MessageRound>& rounds_for(const PublishedFeatures& features,
+                                            const TowerShape& shape);
+
 class PublishedTower {
  public:
+  // `borrowed` tensors of the encoder are not copied: the file must stay, and may not change while
+  // the tower is used.
   static Result<PublishedTower> load(const TensorFile& file, const TowerShape& shape,
-                                     const std::string& path);
+                                     const std::string& path, bool borrowed = false);
 
   const TowerShape& shape() const { return shape_; }
 
   // A matrix of width x width for each kind of message.
-  std::vector<float> matrices(const PublishedFeatures& features) const;
+  std::vector<float> matrices(const PublishedFeatures& features) const {
+    return encoder_->matrices(features);
+  }
   // Rows are ops x op_columns.
   TowerEncoding encode(const PublishedFeatures& features, const std::vector<float>& matrices,
                        const std::vector<float>& rows) const;
@@ -90,13 +99,9 @@ class PublishedTower {
   void score(std::vector<float>& hidden, std::vector<float>& logits) const;
 
  private:
-  void pass_messages(const PublishedFeatures& features, const std::vector<float>& matrices,
-                     std::vector<float>& state) const;
-
   TowerShape shape_;
-  Dense embed_, message_, message_matrix_;
-  std::vector<float> message_bias_;
-  Dense gates_in_, gates_state_;
+  std::vector<std::shared_ptr<const StoredTensor>> encoder_tensors_;
+  std::shared_ptr<const Encoder> encoder_;  // refers to them
   Dense candidate_, device_, op_;
   Dense first_, last_;
 };

@@ -95,7 +95,7 @@ Result<Plan> plan_critical_path_released(const Problem& problem, const Budget& /
   std::vector<int32_t> missing(static_cast<size_t>(graph.size()), 0);
   std::vector<OpId> ready;  // oldest first
   for (const OpId op : graph.ops()) {
-    for (const EdgeId edge : graph.edges(op)) missing[op.index] += graph.edge_from(edge).valid();
+    missing[op.index] += graph.made_operands(op);
     if (missing[op.index] == 0) ready.push_back(op);
   }
   ReleasedBookkeeping books(problem);
@@ -108,11 +108,9 @@ Result<Plan> plan_critical_path_released(const Problem& problem, const Budget& /
     ready.erase(ready.begin() + static_cast<int64_t>(index));
     books.place(op, released_device(books, op, rng));
     plan.priority[op.index] = turn++;
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        const OpId reader = graph.edge_to(edge);
-        if (--missing[reader.index] == 0) ready.push_back(reader);
-      }
+    for (const EdgeId edge : graph.out_edges(op)) {
+      const OpId reader = graph.edge_to(edge);
+      if (--missing[reader.index] == 0) ready.push_back(reader);
     }
   }
   plan.placement = books.take_placement();

@@ -19,14 +19,12 @@ ReleasedSimulator::ReleasedSimulator(const Problem& problem)
   edge_count_.assign(ops, 0);
   reader_begin_.push_back(0);
   for (const OpId op : graph.ops()) {
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        const Duration time = one_transfer_time_ && devices > 1
-                                  ? problem.costs.transfer_time(edge, DeviceId{0}, DeviceId{1})
-                                  : Duration{0};
-        readers_.push_back({graph.edge_to(edge).index, edge.index, time.count()});
-        ++edge_count_[graph.edge_to(edge).index];
-      }
+    for (const EdgeId edge : graph.out_edges(op)) {
+      const Duration time = one_transfer_time_ && devices > 1
+                                ? problem.costs.transfer_time(edge, DeviceId{0}, DeviceId{1})
+                                : Duration{0};
+      readers_.push_back({graph.edge_to(edge).index, edge.index, time.count()});
+      ++edge_count_[graph.edge_to(edge).index];
     }
     reader_begin_.push_back(static_cast<int32_t>(readers_.size()));
   }

@@ -59,13 +59,11 @@ Duration plainly(const Problem& problem, const std::vector<DeviceId>& placement)
     const DeviceId device = placement[static_cast<size_t>(event.op)];
     busy[static_cast<size_t>(device.index)] = false;
     dispatch(static_cast<size_t>(device.index), event.time);
-    for (const ValueId value : graph.outputs(OpId{event.op})) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        const OpId reader = graph.edge_to(edge);
-        const Duration transfer =
-            problem.costs.transfer_time(edge, device, placement[static_cast<size_t>(reader.index)]);
-        events.push({event.time + transfer.count(), turn++, false, reader.index});
-      }
+    for (const EdgeId edge : graph.out_edges(OpId{event.op})) {
+      const OpId reader = graph.edge_to(edge);
+      const Duration transfer =
+          problem.costs.transfer_time(edge, device, placement[static_cast<size_t>(reader.index)]);
+      events.push({event.time + transfer.count(), turn++, false, reader.index});
     }
   }
   return Duration(last);

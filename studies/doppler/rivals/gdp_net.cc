@@ -26,6 +26,12 @@ std::vector<float> applied(const Dense& layer, const std::vector<float>& x) {
   return y;
 }
 
+float dot(const float* a, const float* b, int count) {
+  float sum = 0;
+  for (int i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
 // In place: e^x over its sum.
 void softmax(std::vector<float>& x) {
   const float most = *std::max_element(x.begin(), x.end());

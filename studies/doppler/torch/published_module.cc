@@ -1,6 +1,6 @@
-// The published net in libtorch; policy/doppler/published_tower.cc is the same without. Both
-// share what libtorch would do slowly or with other rounding: sums over neighbours and along ways,
-// and standardising.
+// The published net in libtorch; published/tower.cc is the same without. Both share what libtorch
+// would do slowly or with other rounding: the encoder where messages pass once, sums over
+// neighbours and along ways, and standardising.
 //
 // Rows of an encoder are ops x batch x width: the batch is 1, or all steps where messages pass at
 // every step.
@@ -11,6 +11,7 @@
 #include "studies/doppler/nets.h"
 #include "studies/doppler/nn/standardise.h"
 #include "studies/doppler/published/net.h"
+#include "studies/doppler/torch/encode_once.h"
 #include "studies/doppler/torch/modules.h"
 #include "tutti/train/torch/module.h"
 
@@ -210,6 +211,7 @@ struct Course {
   RowGroups ready{};               // by step, the ready ops' rows in ops x batch
   torch::Tensor ready_cell{};      // by ready op, its place in decisions.ready
   torch::Tensor candidate_rows{};  // by ready op, standardised over the step
+  std::shared_ptr<FactoredGradients> factored{};
 
   int64_t count() const { return decisions.episodes * decisions.steps; }
 };
@@ -242,6 +244,7 @@ torch::Tensor rows_of_steps(const Lesson& lesson, const PublishedFeatures& featu
 Course prepare(const Lesson& lesson, const PublishedShape& shape) {
   const PublishedFeatures& features = features_as<PublishedNetFeatures>(*lesson.features).graph;
   Course course{.lesson = lesson, .features = features, .decisions = gather_decisions(lesson)};
+  if (!shape.every_step) course.factored = std::make_shared<FactoredGradients>();
   const int64_t count = course.count();
   if (shape.every_step) {
     course.batch = count;
@@ -285,7 +288,9 @@ class Tower {
         shape_(shape),
         course_(course),
         features_(course.features),
-        state_(encode()) {}
+        state_(course.factored == nullptr
+                   ? encode()
+                   : leak(encode_once(parameters, shape, features_, course.factored))) {}
 
   // SELECT's logits of the ready ops.
   torch::Tensor ready_logits() const { return score(candidates()); }
@@ -332,7 +337,7 @@ class Tower {
     return dense("last", leak(hidden)).squeeze(-1);
   }
 
-  // The embeddings: (ops x batch) x width.
+  // The embeddings where they change from step to step: (ops x batch) x width.
   torch::Tensor encode() const {
     const int64_t width = shape_.width;
     const auto kinds = static_cast<int64_t>(features_.message_values.size());
@@ -462,7 +467,8 @@ class PublishedModule : public Module {
     return {.select = select.likelihood.view(shape),
             .place = place.likelihood.view(shape),
             .select_entropy = select.entropy.view(shape),
-            .place_entropy = place.entropy.view(shape)};
+            .place_entropy = place.entropy.view(shape),
+            .factored = course.factored};
   }
 
  private:

@@ -103,6 +103,33 @@ TEST(PublishedLearner, MakesWhatWasRightMoreLikely) {
   EXPECT_GT(sum_of_likelihoods(*learner, lesson), 0.5 * before);  // they are negative
 }
 
+// The gradient of the largest layer is kept as a product, and counts in the norm like the others.
+TEST(PublishedLearner, TellsTheNormOfTheWholeGradient) {
+  const Case here("p100-4", 30);
+  const TensorFile file = perturbed_net({.width = 16, .steps = 2});
+  const auto network = must(PublishedNet::load(file, "test"));
+  PublishedActor actor(here.problem, network, here.features.graph);
+  std::vector<Episode> episodes(2);
+  std::vector<Lesson> lessons;
+  for (size_t i = 0; i < episodes.size(); ++i) {
+    ASSERT_TRUE(actor.act({.mode = Acting::Mode::sample, .record = &episodes[i]}, Rng(i)));
+    lessons.push_back({.features = &here.features, .episodes = {&episodes[i]}, .weights = {1}});
+  }
+  const auto learner = must(make_learner(file, "test", 1));
+  const double norm = learner->step(lessons, {.clip_norm = 0})->gradient_norm;
+  double squares = 0;
+  double largest = 0;
+  for (const auto& [name, tensor] : learner->checkpoint().tensors) {
+    if (!name.starts_with("adam.first.")) continue;
+    double own = 0;  // a first moment is a tenth of the gradient
+    for (const float value : tensor.data) own += 100 * static_cast<double>(value) * value;
+    squares += own;
+    if (name.ends_with("message_matrix.weight")) largest += own;
+  }
+  EXPECT_NEAR(norm, std::sqrt(squares), 1e-4 * norm);
+  EXPECT_GT(largest, 1e-6 * squares);
+}
+
 TEST(PublishedLearner, GivesTheSameBytesWithAnyNumberOfThreads) {
   const Case here("p100-4", 30);
   const TensorFile file = PublishedNet::fresh({.width = 16, .steps = 2}, 1);

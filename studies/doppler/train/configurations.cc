@@ -28,6 +28,29 @@ void add_published_stages(const ConfigurationRequest& request, TrainSettings& se
                              .discount = 0.99});
 }
 
+// The figures of the paper's text.
+void add_written_stages(const ConfigurationRequest& request, TrainSettings& settings) {
+  add_published_stages(request, settings);
+  settings.stages.back().episodes = request.episodes.value_or(8000);
+  for (StageSettings& stage : settings.stages) {
+    stage.learning_rate = {1e-4, 1e-7};
+    stage.entropy_weight = {1e-2, 1e-2};
+  }
+}
+
+// What the second stage takes over from the first, as it was before both were repaired.
+void add_old_stages(const char* name, const char* what, bool past, bool moments) {
+  add_configuration(
+      {.name = name,
+       .what = what,
+       .fill = [past, moments](const ConfigurationRequest& request, Configuration& made) {
+         made.network = PublishedNet::fresh({}, request.seed);
+         add_published_stages(request, made.settings);
+         made.settings.stages.back().carries_past = past;
+         made.settings.stages.back().carries_moments = moments;
+       }});
+}
+
 template <class Network, class Shape>
 void add(const char* name, const char* what, const Shape& shape, const char* figures = "") {
   add_configuration({.name = name,
@@ -59,6 +82,19 @@ void add_doppler_studies() {
   add<Published>("as-published",
                  "Doppler as its authors describe and release it: networks, stages, figures",
                  PublishedShape{}, "as-published and those below it");
+  add_configuration({.name = "as-written",
+                     .what = "as-published, with the rates, entropy weights and episodes of the "
+                             "paper's text",
+                     .fill = [](const ConfigurationRequest& request, Configuration& made) {
+                       made.network = PublishedNet::fresh({}, request.seed);
+                       add_written_stages(request, made.settings);
+                     }});
+  add_old_stages("old-stages", "as-published, but stage II keeps stage I's baseline and optimiser",
+                 /*past=*/true, /*moments=*/true);
+  add_old_stages("old-baseline", "as-published, but stage II keeps stage I's baseline",
+                 /*past=*/true, /*moments=*/false);
+  add_old_stages("old-optimiser", "as-published, but stage II keeps stage I's optimiser",
+                 /*past=*/false, /*moments=*/true);
   add<Published>("select-only", "as-published, but the device is the one where the op starts first",
                  PublishedShape{.learned = Learned::select});
   add<Published>("place-only", "as-published, but the order is by b-level",

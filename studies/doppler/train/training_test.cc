@@ -58,10 +58,32 @@ TEST(StudyConfigurations, AsPublishedLearnsFromGivenProblemsOnly) {
   EXPECT_FALSE(check_settings(published.settings, true));
 }
 
+TEST(StudyConfigurations, OldStagesDifferInWhatTheSecondTakesOver) {
+  const auto second = [](const char* name) {
+    return must(configuration({.name = name})).settings.stages.back();
+  };
+  EXPECT_FALSE(second("as-published").carries_past || second("as-published").carries_moments);
+  EXPECT_TRUE(second("old-stages").carries_past && second("old-stages").carries_moments);
+  EXPECT_TRUE(second("old-baseline").carries_past && !second("old-baseline").carries_moments);
+  EXPECT_TRUE(!second("old-optimiser").carries_past && second("old-optimiser").carries_moments);
+}
+
+TEST(StudyConfigurations, AsWrittenHasTheFiguresOfTheText) {
+  const auto stages = must(configuration({.name = "as-written"})).settings.stages;
+  ASSERT_EQ(stages.size(), 2);
+  EXPECT_EQ(stages[1].episodes, 8000);
+  for (const StageSettings& stage : stages) {
+    EXPECT_EQ(stage.learning_rate.first, 1e-4);
+    EXPECT_EQ(stage.learning_rate.last, 1e-7);
+    EXPECT_EQ(stage.entropy_weight.first, 1e-2);
+  }
+}
+
 TEST(StudyConfigurations, AreListedAfterTheProducts) {
   EXPECT_EQ(configuration_names(),
             (std::vector<std::string>{"default", "one-pass", "no-device-columns", "published-view",
-                                      "as-published", "select-only", "place-only", "joint",
+                                      "as-published", "as-written", "old-stages", "old-baseline",
+                                      "old-optimiser", "select-only", "place-only", "joint",
                                       "every-step", "narrow", "placeto", "gdp"}));
 }
 

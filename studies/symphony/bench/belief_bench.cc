@@ -1,4 +1,4 @@
-// What the belief can do, on worlds whose answers are known (docs/results/symphony.md):
+// What the belief can do, on worlds whose answers are known (docs/results/belief.md):
 //
 //   belief_bench gradient   the sampling gradient against the exact one
 //   belief_bench cost       its cost against full inference (Markov chains), at equal accuracy
@@ -408,7 +408,7 @@ std::vector<double> fitted_to(const Belief& belief, const World& world, uint64_t
 }
 
 // Capacities of links and switch, learnt from how often transfers waited, without the true values.
-// The last world's links are hardly ever the narrowest on a way: then nothing tells of them.
+// The last world's links are hardly ever the narrowest on a way: then no counter shows them.
 void show_planted_capacities(const Machine& machine) {
   for (const auto& [link, shared] :
        std::vector<std::pair<double, double>>{{0.7, 0.9}, {0.5, 0.6}, {0.6, 0.8}, {0.85, 0.7}}) {

@@ -122,8 +122,8 @@ Epoch World::run(uint64_t seed) const {
         const int from = pick();
         const int to = pick();
         if (from == to) continue;
-        flows.push_back({{from == kGpus ? host_in_ : out_[from], switch_},
-                         -kMeanBytes * std::log(1 - rng.uniform())});
+        flows.push_back(
+            {{from == kGpus ? host_in_ : out_[from], switch_}, kMeanBytes * rng.exponential()});
         if (to != kGpus) flows.back().wires.push_back(in_[to]);
       }
       share(flows, rates, loads);

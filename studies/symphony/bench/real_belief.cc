@@ -1,4 +1,4 @@
-// Whether the belief tracks what really happens on this host (docs/results/symphony.md):
+// Whether the belief tracks what really happens on this host (docs/results/real-belief.md):
 //
 //   real_belief track FILE [SECONDS]   load of known intensity on memory and PCIe; what is believed
 //                                      of their use against the truth. FILE gets one line of JSON

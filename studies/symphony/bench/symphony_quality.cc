@@ -1,8 +1,8 @@
 // How well deciders do, compared with the best schedule found with full knowledge: for
 // docs/results/symphony.md. By hand, in parts of a few minutes each:
 //
-//   symphony_quality tune > knobs.txt             the settings that are best on validation jobs
-//   symphony_quality settings                     tutti's settings compared with the untuned ones
+//   symphony_quality tune [DECIDER...] > knobs.txt    the settings that are best on validation jobs
+//   symphony_quality settings [DECIDER...]        tutti's settings compared with the untuned ones
 //   symphony_quality rivals knobs.txt SEED [NAME:MODEL...] > SEED.txt
 //                                                 one seed: every job of every decider
 //   symphony_quality table SEED.txt...            the CDF, shares and medians
@@ -138,14 +138,28 @@ std::unique_ptr<Decider> make_rival(const Study& study, const PolicyEntry& entry
   return entry.name == "paragon" ? taught_paragon(study, values) : entry.make_decider(values);
 }
 
+// The deciders of the registry with these names; all if there are none.
+std::vector<const PolicyEntry*> deciders_called(const std::vector<std::string>& names) {
+  std::vector<const PolicyEntry*> found;
+  for (const std::string& name : names) {
+    const auto entry = find_decider(name);
+    if (!entry) stop_with(entry.error());
+    found.push_back(*entry);
+  }
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (names.empty() && entry.make_decider) found.push_back(&entry);
+  }
+  return found;
+}
+
 // The knobs that have the least mean slow-down on validation jobs: the untuned ones, and trials - 1
 // others drawn from the choices.
-void tune(const Study& study) {
+void tune(const Study& study, const std::vector<std::string>& names) {
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::validation, seed));
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (!entry.make_decider) continue;
+  for (const PolicyEntry* item : deciders_called(names)) {
+    const PolicyEntry& entry = *item;
     std::vector<double> best = entry.untuned();
     double least = 0;
     Rng rng(1);
@@ -190,7 +204,7 @@ std::string in_one_cell(const std::vector<double>& slowdowns) {
 }
 
 // What tuning gained on jobs of the test set: five seeds of `runs` runs, the same for both.
-void compare_settings(const Study& study) {
+void compare_settings(const Study& study, const std::vector<std::string>& names) {
   fmt::print("{} jobs a run, {} runs of each of 5 seeds, load {}, hidden load {}\n\n", study.jobs,
              study.runs, study.load, study.unknown);
   fmt::print("| decider | settings, tuned | mean slow-down, untuned | tuned |\n");
@@ -198,8 +212,8 @@ void compare_settings(const Study& study) {
   std::vector<std::unique_ptr<World>> worlds;
   for (uint64_t seed = 1; seed <= 5; ++seed)
     worlds.push_back(std::make_unique<World>(study, JobSet::test, seed));
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (!entry.make_decider) continue;
+  for (const PolicyEntry* item : deciders_called(names)) {
+    const PolicyEntry& entry = *item;
     std::vector<double> untuned;
     std::vector<double> tuned;
     for (uint64_t seed = 1; seed <= 5; ++seed) {
@@ -449,10 +463,11 @@ int run(const std::vector<std::string>& arguments) {
     if (!study.set(argument)) words.push_back(argument);
   }
   const std::string part = words.empty() ? "" : words[0];
+  const std::vector<std::string> names(words.begin() + (words.empty() ? 0 : 1), words.end());
   if (part == "tune") {
-    tune(study);
+    tune(study, names);
   } else if (part == "settings") {
-    compare_settings(study);
+    compare_settings(study, names);
   } else if (part == "rivals" && words.size() >= 3) {
     run_rivals(study, words[1], std::strtoull(words[2].c_str(), nullptr, 10),
                {words.begin() + 3, words.end()});
@@ -461,8 +476,10 @@ int run(const std::vector<std::string>& arguments) {
   } else if (part == "small") {
     small(study);
   } else {
-    fmt::print(stderr,
-               "symphony_quality tune | settings | rivals KNOBS SEED | table FILE... | small\n");
+    fmt::print(
+        stderr,
+        "symphony_quality tune [DECIDER...] | settings [DECIDER...] | rivals KNOBS SEED | table "
+        "FILE... | small\n");
     return 2;
   }
   return 0;

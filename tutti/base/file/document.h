@@ -36,7 +36,7 @@ struct Document {
 
 const char* to_text(Document::Kind kind);
 
-// Nothing of ours is nested deeper; hostile texts are.
+// No file of ours is nested deeper; hostile ones may be.
 inline constexpr int kDeepestNesting = 64;
 
 // Fails with file and line on anything that is not one well-formed UTF-8 JSON text, on a key that

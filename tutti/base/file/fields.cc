@@ -150,6 +150,16 @@ uint64_t Fields::fingerprint(std::string_view key) {
   return number.value_or(0);
 }
 
+std::vector<uint64_t> Fields::fingerprints(std::string_view key) {
+  std::vector<uint64_t> numbers;
+  for (const std::string& part : texts(key)) {
+    const std::optional<uint64_t> number = parse_fingerprint(part);
+    if (!number) fail(fmt::format("\"{}\" must be texts of 16 hexadecimal digits", key));
+    numbers.push_back(number.value_or(0));
+  }
+  return numbers;
+}
+
 const std::vector<Document>& Fields::items(std::string_view key) {
   static const std::vector<Document> kNone;
   const Document* found = ask(key);

@@ -51,6 +51,7 @@ class Fields {
   // decimal digits, a fingerprint sixteen hexadecimal ones (fingerprint_text). Both are required.
   uint64_t seed(std::string_view key);
   uint64_t fingerprint(std::string_view key);
+  std::vector<uint64_t> fingerprints(std::string_view key);  // absent: empty
   // The items of a list, absent: none; or the entry as it is, absent: nullptr.
   const std::vector<Document>& items(std::string_view key);
   const Document* entry(std::string_view key);

@@ -28,7 +28,7 @@ struct TensorFile {
   // Fails (invalid_input) unless there is a tensor of that name and shape, naming `file`.
   Result<const StoredTensor*> find(const std::string& name, const std::vector<int64_t>& shape,
                                    const std::string& file) const;
-  // Fails (invalid_input) unless the metadata tell a whole number from `least` to `most`.
+  // Fails (invalid_input) unless the metadata state a whole number from `least` to `most`.
   Result<int> number(const std::string& key, int least, int most, const std::string& file) const;
   // The same for a count that may be large; 0 if the metadata do not have it.
   Result<int64_t> count(const std::string& key, const std::string& file) const;

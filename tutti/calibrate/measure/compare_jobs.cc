@@ -96,6 +96,7 @@ Result<JobsComparison> compare_jobs(
       if (!verified) return verified.error();
       row.verified = *verified;
     }
+    if (options.on_run) options.on_run(running, turn, *run);
     if (!turn.counts) return {};
     row.runs.push_back(figures_of(run->run, turn.turn));
     for (const Duration time : run->decision_times)

@@ -25,6 +25,9 @@ struct CompareJobsOptions {
   std::function<void(const std::string& note)> on_note{};
   // Called now and then during a run.
   std::function<void(const std::string& decider, int turn, int64_t ended, int64_t ops)> progress{};
+  // A run has ended; warm-ups do not count.
+  std::function<void(const std::string& decider, const Turn& turn, const RealJobsRun& run)>
+      on_run{};
 };
 
 // One decider in one turn.

@@ -99,6 +99,17 @@ class DnnReader {
     return fields.done_with_foreign_keys();
   }
 
+  void take_header(Fields& fields) {
+    devices_.accelerators = count(fields, "maxFPGAs", 0);
+    devices_.cpus = count(fields, "maxCPUs", devices_.accelerators > 0 ? 1 : 0);
+    devices_.accelerator_bytes = static_cast<int64_t>(fields.number(
+        "maxSizePerFPGA", {.fallback = 0.0, .most = static_cast<double>(kMostBytes)}));
+  }
+
+  void add_to(Imported& imported) const {
+    if (devices_.accelerators + devices_.cpus > 0) imported.devices = devices_;
+  }
+
   Result<void> resolve_edges() {
     output_bytes_.assign(nodes_.size(), 0);
     for (const Link& link : links_) {
@@ -161,7 +172,13 @@ class DnnReader {
   }
 
  private:
+  static int count(Fields& fields, const char* key, int fallback) {
+    constexpr int64_t kMostDevices = 1000;
+    return static_cast<int>(fields.integer(key, {.fallback = fallback, .most = kMostDevices}));
+  }
+
   std::string file_;
+  PlacementDevices devices_;
   NameTable names_;
   std::unordered_map<int64_t, int32_t> number_of_id_;
   // By node.

@@ -6,7 +6,8 @@
 // size becomes a weight, resident where the op runs. Nodes of one colour get the attribute
 // "colocate", and those that no accelerator supports "only_on" = "cpu" (docs/formats/graph.md). An
 // edge's cost is the time between an accelerator and CPU memory, so that two accelerators are twice
-// that apart and CPUs not at all.
+// that apart and CPUs not at all. maxFPGAs, maxCPUs and maxSizePerFPGA (bytes) are the devices that
+// the file is about.
 
 #ifndef TUTTI_GRAPH_IMPORT_DNN_PARTITIONING_H_
 #define TUTTI_GRAPH_IMPORT_DNN_PARTITIONING_H_

@@ -50,6 +50,25 @@ TEST(DnnPartitioning, GivesTimesByCpuAndAccelerator) {
   EXPECT_TRUE(graph.is_weight(graph.operands(OpId{0})[0]));
 }
 
+TEST(DnnPartitioning, NamesTheDevicesThatTheFileIsAbout) {
+  const auto devices = [](const std::string& header) {
+    const auto imported = parse("{" + header + R"("nodes": [], "edges": []})");
+    EXPECT_TRUE(imported) << imported.error().message;
+    return imported->devices;
+  };
+  const auto all = devices(R"("maxFPGAs": 6, "maxCPUs": 2, "maxSizePerFPGA": 17185374208.0, )");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->accelerators, 6);
+  EXPECT_EQ(all->cpus, 2);
+  EXPECT_EQ(all->accelerator_bytes, 17'185'374'208);
+  const auto some = devices(R"("maxFPGAs": 3, )");
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->cpus, 1);
+  EXPECT_EQ(some->accelerator_bytes, 0);
+  EXPECT_FALSE(devices(""));
+  EXPECT_FALSE(devices(R"("maxFPGAs": 0, )"));
+}
+
 TEST(DnnPartitioning, RefusesHostileInputWithOneSentence) {
   const struct {
     std::string text;
@@ -68,6 +87,9 @@ TEST(DnnPartitioning, RefusesHostileInputWithOneSentence) {
        "supportedOnFpga"},
       {with(R"({"id": 1, "cpuLatency": 1})", ""), "node needs the key \"fpgaLatency\""},
       {R"({"nodes": 3})", "must be a list"},
+      {R"({"maxFPGAs": 100000, "nodes": []})", "\"maxFPGAs\" of graph must be"},
+      {R"({"maxFPGAs": 2, "maxCPUs": -1, "nodes": []})", "\"maxCPUs\" of graph must be"},
+      {R"({"maxFPGAs": 2, "maxSizePerFPGA": "4", "nodes": []})", "\"maxSizePerFPGA\" of graph"},
   };
   for (const auto& [text, expected] : cases) {
     const auto imported = parse(text);

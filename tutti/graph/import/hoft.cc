@@ -76,6 +76,8 @@ class HoftReader {
     return fields.done_with_foreign_keys();
   }
 
+  void take_header(Fields& /*fields*/) {}
+  void add_to(Imported& /*imported*/) const {}
   static void add_inputs(GraphBuilder& /*builder*/) {}
 
   void add_op(GraphBuilder& builder, int32_t op, const Incoming& incoming) {

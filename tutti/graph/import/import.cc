@@ -15,6 +15,7 @@
 #include "tutti/graph/import/hoft.h"
 #include "tutti/graph/import/onnx/onnx.h"
 #include "tutti/graph/import/pipedream.h"
+#include "tutti/graph/import/stablehlo/stablehlo.h"
 #include "tutti/graph/import/stg.h"
 #include "tutti/graph/import/wfformat.h"
 
@@ -42,6 +43,7 @@ constexpr Format kFormats[] = {
     {"estee", looks_like_estee, read_estee},
     {"pipedream", looks_like_pipedream, read_pipedream},
     {"hlo", looks_like_hlo, read_hlo},
+    {"stablehlo", looks_like_stablehlo, read_stablehlo},
     {"onnx", looks_like_onnx, read_onnx},
     {"dot", looks_like_dot, read_dot},
     {"stg", looks_like_stg, read_stg},

@@ -25,7 +25,8 @@ struct ImportOptions {
   std::vector<std::pair<std::string, int64_t>> dims{};
   // ONNX only: into how many blocks of columns large products with weights are split.
   int shards = 1;
-  // HLO only: group the instructions of a module that XLA has not optimised as XLA would.
+  // HLO and StableHLO only: group the instructions of a module that XLA has not optimised as XLA
+  // would.
   bool fuse = true;
 };
 
@@ -44,15 +45,24 @@ struct WfHost {
   int64_t memory_bytes = 0;
 };
 
+// The devices that a file of dnn_partitioning is about: equal accelerators with a memory each, and
+// CPUs, which share the host's.
+struct PlacementDevices {
+  int accelerators = 0;
+  int cpus = 0;
+  int64_t accelerator_bytes = 0;  // 0: not limited
+};
+
 struct Imported {
   Graph graph;
   std::vector<std::string> warnings{};  // sentences for the person, without the file's name
   std::string format{};                 // as in the table of formats
   std::optional<Duration> measured_makespan{};
-  std::optional<Launches> launches{};  // HLO only
+  std::optional<Launches> launches{};  // HLO and StableHLO only
   // Where each op ran, if the file says: an index into hosts by op, -1 for unknown.
   std::vector<WfHost> hosts{};
   std::vector<int> host_of_op{};
+  std::optional<PlacementDevices> devices{};
 };
 
 // "-" is standard input. Fails with a sentence that lists the formats if the content is of none.

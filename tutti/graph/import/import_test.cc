@@ -34,6 +34,8 @@ TEST(LoadGraph, RecognisesFormatsByContent) {
        "parameter_size=0\n",
        "pipedream"},
       {"HloModule m\n\nENTRY e {\n}\n", "hlo"},
+      {"// made by hand\nmodule {\n  func.func @main() {\n    return\n  }\n}\n", "stablehlo"},
+      {"#loc = loc(unknown)\nfunc.func @main() {\n  return\n}\n", "stablehlo"},
       {"/* made by hand */ digraph { a }", "dot"},
       {"# comment\n 0\n 0 0 0\n 1 0 1 0\n", "stg"},
       {"2\n0,\n\n\n5,6\n", "doppler"},

@@ -49,6 +49,8 @@ class Incoming {
 //   int32_t op_count() const;
 //   void add_inputs(GraphBuilder& builder);
 //   void add_op(GraphBuilder& builder, int32_t op, const Incoming& incoming);
+//   void take_header(Fields& fields);         // the other keys
+//   void add_to(Imported& imported);          // what they say
 template <class Reader>
 Result<Imported> read_nodes_and_edges(Source& source, Reader reader) {
   const Result<Document> root =
@@ -61,6 +63,7 @@ Result<Imported> read_nodes_and_edges(Source& source, Reader reader) {
       Reader::kHasName ? fields.text("name", graph_name_of(source)) : graph_name_of(source);
   fields.items("nodes");
   fields.items("edges");
+  reader.take_header(fields);
   if (auto done = fields.done_with_foreign_keys(); !done) return done.error();
   if (auto resolved = reader.resolve_edges(); !resolved) return resolved.error();
   GraphBuilder builder(name);
@@ -69,7 +72,9 @@ Result<Imported> read_nodes_and_edges(Source& source, Reader reader) {
   for (int32_t op = 0; op < reader.op_count() && !builder.too_large(); ++op) {
     reader.add_op(builder, op, incoming);
   }
-  return imported_from(std::move(builder).build(), source);
+  Result<Imported> imported = imported_from(std::move(builder).build(), source);
+  if (imported) reader.add_to(*imported);
+  return imported;
 }
 
 }  // namespace tutti

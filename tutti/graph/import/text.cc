@@ -59,6 +59,11 @@ std::string shown(std::string_view word) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }
+  if (!is_utf8(text)) {  // a part of a sequence, or another encoding
+    for (char& c : text) {
+      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+    }
+  }
   if (end < word.size()) text += "...";
   return text;
 }

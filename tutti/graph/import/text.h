@@ -41,7 +41,8 @@ class Lines {
 // The parts between any of the separators, without empty ones.
 std::vector<std::string_view> split(std::string_view text, const char* separators);
 
-// The word on one line, or its beginning if it is long; for sentences.
+// The word on one line, or its beginning if it is long; for sentences. Bytes that are not UTF-8 are
+// question marks.
 std::string shown(std::string_view word);
 
 // The whole word as a number from 0 to `most`. `what` names it in the sentence.

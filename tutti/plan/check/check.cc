@@ -10,6 +10,11 @@ namespace tutti {
 namespace plan_rules {
 namespace {
 
+// Whether the plan itself says where the weight is.
+bool is_kept_or_streamed(const Problem& problem, const Plan& plan, ValueId value) {
+  return plan.weights.stated() && problem.is_homed_weight(value);
+}
+
 // Outputs, transient bytes, and every operand that is not a weight, each once.
 int64_t need_of(const Graph& graph, OpId op, std::vector<ValueId>& scratch) {
   int64_t bytes = graph.transient_bytes(op);
@@ -24,14 +29,18 @@ int64_t need_of(const Graph& graph, OpId op, std::vector<ValueId>& scratch) {
   return bytes;
 }
 
-// By memory: the bytes of the weights that ops placed there read, each weight once.
+// By memory: the bytes of the weights that ops placed there read, each weight once; if the plan
+// says which weights with homes are kept, those instead, with the ones at home and the stream
+// buffer.
 std::vector<int64_t> weight_bytes(const Problem& problem, const Plan& plan) {
   const Graph& graph = problem.graph;
   const auto memories = static_cast<size_t>(problem.machine.memory_count());
   std::vector<int64_t> bytes(memories, 0);
+  if (plan.weights.stated()) bytes = reserved_bytes(problem, plan.weights);
   std::vector<ValueId> counted_last(memories);
   for (const ValueId value : graph.values()) {
     if (graph.producer(value).valid() || !graph.is_weight(value)) continue;
+    if (is_kept_or_streamed(problem, plan, value)) continue;
     for (const EdgeId edge : graph.consumers(value)) {
       const DeviceId device = plan.placement[graph.edge_to(edge).index];
       const MemoryId memory = problem.machine.memory_of(device);
@@ -41,6 +50,35 @@ std::vector<int64_t> weight_bytes(const Problem& problem, const Plan& plan) {
     }
   }
   return bytes;
+}
+
+void check_keeping_shape(const Problem& problem, const WeightKeeping& keeping, Verdict& verdict) {
+  const auto memories = static_cast<size_t>(problem.machine.memory_count());
+  if (!keeping.stated() && keeping.stream_buffer_bytes.empty()) return;
+  if (keeping.kept.size() != memories || keeping.stream_buffer_bytes.size() != memories) {
+    return verdict.add("the plan keeps weights in {} memories and has {} stream buffers for {}",
+                       keeping.kept.size(), keeping.stream_buffer_bytes.size(), memories);
+  }
+  for (size_t i = 0; i < memories; ++i) {
+    const MemoryId memory{static_cast<int32_t>(i)};
+    const std::string& name = problem.machine.memory(memory).name;
+    if (keeping.stream_buffer_bytes[i] < 0) {
+      verdict.add("the stream buffer of memory '{}' has {} bytes", name,
+                  keeping.stream_buffer_bytes[i]);
+    }
+    ValueId before{};
+    for (const ValueId weight : keeping.kept[i]) {
+      if (!problem.is_homed_weight(weight)) {
+        verdict.add("memory '{}' keeps value {}, which is no weight with a home", name,
+                    weight.index);
+      } else if (problem.home(weight) == memory) {
+        verdict.add("memory '{}' keeps weight '{}', which is at home there", name,
+                    problem.graph.value_name(weight));
+      }
+      if (weight <= before) verdict.add("the weights kept in memory '{}' are not sorted", name);
+      before = weight;
+    }
+  }
 }
 
 void check_ids(const Problem& problem, const Plan& plan, Verdict& verdict) {
@@ -83,6 +121,7 @@ void check_shape(const Problem& problem, const Plan& plan, Verdict& verdict) {
   if (!plan.strict_order.empty() && plan.strict_order.size() != devices) {
     verdict.add("the strict order has {} lists for {} devices", plan.strict_order.size(), devices);
   }
+  check_keeping_shape(problem, plan.weights, verdict);
   if (verdict.good()) check_ids(problem, plan, verdict);
 }
 
@@ -118,6 +157,25 @@ void check_colocation(const Problem& problem, const Plan& plan, Verdict& verdict
   }
 }
 
+void check_stream_buffers(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("stream buffers");
+  if (!plan.weights.stated()) return;
+  std::vector<ValueId> streamed;
+  for (const OpId op : problem.graph.ops()) {
+    const MemoryId memory = problem.machine.memory_of(plan.placement[op.index]);
+    find_streamed(problem, plan.weights, op, memory, streamed);
+    int64_t bytes = 0;
+    for (const ValueId weight : streamed) bytes += problem.graph.bytes(weight);
+    const int64_t buffer = plan.weights.stream_buffer_bytes[memory.index];
+    if (bytes <= buffer) continue;
+    verdict.add(
+        "the stream buffer of memory '{}' has {} bytes, but op '{}' reads {} bytes of streamed "
+        "weights there",
+        problem.machine.memory(memory).name, buffer, problem.graph.op_name(op), bytes);
+    if (verdict.full()) return;
+  }
+}
+
 void check_memory(const Problem& problem, const Plan& plan, Verdict& verdict) {
   verdict.begin("memory");
   if (!problem.has_memory_limits()) return;
@@ -135,6 +193,10 @@ void check_memory(const Problem& problem, const Plan& plan, Verdict& verdict) {
   }
   for (int32_t index = 0; index < problem.machine.memory_count(); ++index) {
     const int64_t limit = problem.memory_limit(MemoryId{index});
+    if (!largest[index].valid() && weights[index] > limit) {
+      verdict.add("memory '{}' has {} bytes but must hold {} of weights and stream buffer",
+                  problem.machine.memory(MemoryId{index}).name, limit, weights[index]);
+    }
     if (!largest[index].valid() || largest_need[index] <= limit - weights[index]) continue;
     verdict.add(
         "memory '{}' has {} bytes but must hold {} of weights and {} for op '{}' at the same time",
@@ -152,6 +214,7 @@ constexpr std::array kPlanRules = {
     Rule{"placement", "every op is on a device that can run it and may"},
     Rule{"colocation", "ops that must share a device do"},
     Rule{"memory", "weights and the largest op fit each memory"},
+    Rule{"stream buffers", "each holds the streamed weights of any op in its memory"},
     Rule{"strict order", "it lists each op once, on its device, and cannot deadlock"},
     Rule{"run times", "every op takes its run time"},
     Rule{"operands", "no op starts before its operands can have arrived"},
@@ -172,6 +235,7 @@ Judgement judge_plan(const Problem& problem, const Plan& plan, int limit) {
   plan_rules::check_placement(problem, plan, verdict);
   plan_rules::check_colocation(problem, plan, verdict);
   plan_rules::check_memory(problem, plan, verdict);
+  plan_rules::check_stream_buffers(problem, plan, verdict);
   verdict.begin("strict order");
   if (!plan.strict_order.empty()) plan_rules::check_strict_order(problem, plan, verdict);
   if (!plan.start.empty()) {

@@ -141,5 +141,41 @@ TEST(CheckPlan, KnowsWhichDevicesCannotRunAnOp) {
             std::vector<std::string>{"op 'a' is placed on 'gpu0', which cannot run it"});
 }
 
+// The GPU holds 250 bytes: two weights of 100, and the 20 that an op reads and makes.
+TEST(CheckPlan, CountsKeptWeightsAndTheStreamBuffer) {
+  const World world(layer_chain(), layer_machine());
+  EXPECT_EQ(check_plan(world.problem(), layer_plan(world.problem(), 1, 1)),
+            std::vector<std::string>{});
+  EXPECT_EQ(check_plan(world.problem(), layer_plan(world.problem(), 2, 1)),
+            std::vector<std::string>{"memory 'gpu' has 250 bytes but must hold 300 of weights and "
+                                     "20 for op 'layer0' at the same time"});
+  const World just(layer_chain(), layer_machine({.gpu_memory = 220}));
+  EXPECT_EQ(check_plan(just.problem(), layer_plan(just.problem(), 1, 1)),
+            std::vector<std::string>{});
+}
+
+TEST(CheckPlan, AsksForAStreamBufferThatHoldsAnyOp) {
+  const World world(layer_chain(), layer_machine());
+  Plan plan = layer_plan(world.problem(), 1, 1);
+  plan.weights.stream_buffer_bytes[1] = 99;
+  const std::vector<std::string> faults = check_plan(world.problem(), plan);
+  ASSERT_EQ(faults.size(), 3u);
+  EXPECT_EQ(faults[0],
+            "the stream buffer of memory 'gpu' has 99 bytes, but op 'layer1' reads 100 bytes of "
+            "streamed weights there");
+}
+
+TEST(CheckPlan, KnowsWhichWeightsCanBeKept) {
+  const World world(layer_chain(), layer_machine());
+  Plan plan = layer_plan(world.problem(), 0, 1);
+  plan.weights.kept[1] = {ValueId{0}};
+  EXPECT_EQ(check_plan(world.problem(), plan),
+            std::vector<std::string>{"memory 'gpu' keeps value 0, which is no weight with a home"});
+  plan = layer_plan(world.problem(), 0, 1);
+  plan.weights.kept[0] = {world.problem().homed_weights()[2]};
+  EXPECT_EQ(check_plan(world.problem(), plan),
+            std::vector<std::string>{"memory 'host' keeps weight 'w2', which is at home there"});
+}
+
 }  // namespace
 }  // namespace tutti

@@ -20,8 +20,13 @@ void check_placement(const Problem& problem, const Plan& plan, Verdict& verdict)
 void check_colocation(const Problem& problem, const Plan& plan, Verdict& verdict);
 
 // In each memory with a limit: the weights read there, each once, plus the largest need
-// of a single op (outputs, transient bytes, operands that are not weights) fit.
+// of a single op (outputs, transient bytes, operands that are not weights) fit. Of weights with
+// homes the plan may say which are kept; then those at home or kept and the stream buffer count.
 void check_memory(const Problem& problem, const Plan& plan, Verdict& verdict);
+
+// If the plan says which weights are kept: the stream buffer of each memory holds the streamed
+// weights of any one op placed there.
+void check_stream_buffers(const Problem& problem, const Plan& plan, Verdict& verdict);
 
 // The strict order lists each op once, on its own device, and can be carried out: no op waits, by
 // order or by operand, for one that waits for it.

@@ -38,7 +38,11 @@ Duration operand_arrival(const Problem& problem, const Plan& plan, EdgeId edge) 
   const ValueId value = graph.edge_value(edge);
   const MemoryId home = problem.home(value);
   if (!home.valid()) return Duration{0};
-  return problem.costs.transfer_time(value, home, problem.machine.memory_of(to));
+  const MemoryId memory = problem.machine.memory_of(to);
+  const bool there = plan.weights.stated() && problem.is_homed_weight(value) && !problem.cold() &&
+                     plan.weights.keeps(value, memory);
+  if (there) return Duration{0};
+  return problem.costs.transfer_time(value, home, memory);
 }
 
 void check_op(const Problem& problem, const Plan& plan, OpId op, Verdict& verdict) {
@@ -144,7 +148,7 @@ void check_strict_order(const Problem& problem, const Plan& plan, Verdict& verdi
   const Graph& graph = problem.graph;
   std::vector<int32_t> waits_for(static_cast<size_t>(graph.size()), 0);
   for (const OpId op : graph.ops()) {
-    for (const EdgeId edge : graph.edges(op)) waits_for[op.index] += graph.edge_from(edge).valid();
+    waits_for[op.index] += graph.made_operands(op);
     if (next[op.index].valid()) ++waits_for[next[op.index].index];
   }
   std::vector<OpId> done;
@@ -157,9 +161,7 @@ void check_strict_order(const Problem& problem, const Plan& plan, Verdict& verdi
     };
     const OpId op = done[head];
     if (next[op.index].valid()) release(next[op.index]);
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) release(graph.edge_to(edge));
-    }
+    for (const EdgeId edge : graph.out_edges(op)) release(graph.edge_to(edge));
   }
   if (static_cast<int32_t>(done.size()) == graph.size()) return;
   for (const OpId op : graph.ops()) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tutti/graph/analysis.h"
+
 namespace tutti {
 
 Result<Cluster> Cluster::make(Machine machine, CostSpec costs) {
@@ -52,7 +54,11 @@ void Cluster::add(Job& job) {
 }
 
 Result<std::shared_ptr<Job>> Cluster::make_job(Graph graph) const {
-  Result<Problem> problem = Problem::make(std::move(graph), machine_, costs_);
+  return make_job(std::move(graph), costs_);
+}
+
+Result<std::shared_ptr<Job>> Cluster::make_job(Graph graph, const CostSpec& costs) const {
+  Result<Problem> problem = Problem::make(std::move(graph), machine_, costs);
   if (!problem) return problem.error();
   return make_job(std::move(*problem));
 }
@@ -65,22 +71,16 @@ std::shared_ptr<const Job> Cluster::add_job(Problem problem) {
 
 std::shared_ptr<Job> Cluster::make_job(Problem problem) {
   std::shared_ptr<Job> job(new Job(std::move(problem)));
-  std::vector<Duration> until(static_cast<size_t>(job->graph().size()), Duration(0));
   for (const OpId op : job->graph().ops()) {
     Duration least = kNever;
     for (const DeviceId device : job->devices_for(op))
       least = std::min(least, job->costs().run_time(op, device));
     job->least_.push_back(std::max(least, Duration(1)));
   }
-  for (const OpId op : job->graph().topological_order()) {
-    Duration start{0};
-    for (const EdgeId edge : job->graph().edges(op)) {
-      const OpId from = job->graph().edge_from(edge);
-      if (from.valid()) start = std::max(start, until[from.index]);
-    }
-    until[op.index] = start + job->least_[op.index];
-    job->critical_path_ = std::max(job->critical_path_, until[op.index]);
-  }
+  job->critical_path_ = critical_path(
+                            job->graph(), [&](OpId op) { return job->least_[op.index]; },
+                            [](EdgeId) { return Duration(0); })
+                            .length;
   return job;
 }
 

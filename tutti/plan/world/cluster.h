@@ -65,6 +65,7 @@ class Cluster {
   // The two halves of it, for a server: making a job takes long, and any thread may do it; it is
   // added, which takes little, when no other thread reads the cluster.
   Result<std::shared_ptr<Job>> make_job(Graph graph) const;
+  Result<std::shared_ptr<Job>> make_job(Graph graph, const CostSpec& costs) const;
   void add(Job& job);
   // With costs and constraints of its own. Requires that the problem is about this machine.
   std::shared_ptr<const Job> add_job(Problem problem);

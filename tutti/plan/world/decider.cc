@@ -9,17 +9,13 @@ namespace {
 
 using Phase = OpStatus::Phase;
 
-bool is_idle(const SlotStatus& slot) {
-  return slot.phase == SlotStatus::Phase::idle;
-}
-
 std::string device_name(const WorldState& state, DeviceId device) {
   return state.cluster->machine().device(device).name;
 }
 
 bool may_configure(const WorldState& state, DeviceId device, const SlotStatus& slot,
                    OpKindId kind) {
-  return is_idle(slot) && slot.configured != kind && state.pending[kind.index] > 0 &&
+  return slot.is_idle() && slot.configured != kind && state.pending[kind.index] > 0 &&
          state.cluster->runs(kind, device);
 }
 
@@ -31,7 +27,7 @@ bool visit_contexts(const WorldState& state, Visit visit) {
   for (const DeviceId device : machine.devices()) {
     for (int context = 0; context < machine.device(device).contexts; ++context) {
       const SlotStatus& slot = state.slot(device, context);
-      if (!is_idle(slot)) continue;
+      if (!slot.is_idle()) continue;
       for (int32_t k = 0; k < static_cast<int32_t>(state.pending.size()); ++k) {
         if (may_configure(state, device, slot, OpKindId{k}) && !visit(device, context, OpKindId{k}))
           return false;

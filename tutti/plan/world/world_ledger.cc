@@ -81,7 +81,7 @@ JobStatus& WorldLedger::admit(std::shared_ptr<const Job> job) {
   for (const OpId op : graph.ops()) {
     ++state_.pending[added.job->kind(op).index];
     added.work_left += added.job->least_run_time(op);
-    for (const EdgeId edge : graph.edges(op)) waiting[op.index] += graph.edge_from(edge).valid();
+    waiting[op.index] += graph.made_operands(op);
   }
   for (const OpId op : graph.ops()) {
     if (waiting[op.index] == 0) make_ready(added, op);
@@ -92,8 +92,9 @@ JobStatus& WorldLedger::admit(std::shared_ptr<const Job> job) {
 void WorldLedger::make_ready(JobStatus& job, OpId op) {
   if (job.abandoned) return;
   job.ops[op.index].phase = OpPhase::ready;
-  job.ready.insert(std::lower_bound(job.ready.begin(), job.ready.end(), op), op);
-  ++state_.ready[job.job->kind(op).index];
+  std::vector<OpId>& ready = job.hidden ? job.held : job.ready;
+  ready.insert(std::lower_bound(ready.begin(), ready.end(), op), op);
+  if (!job.hidden) ++state_.ready[job.job->kind(op).index];
   unsettled_ += weight(*job.job, op);
   ++unsettled_count_;
 }
@@ -133,7 +134,7 @@ void WorldLedger::serve_queue(DeviceId id, int32_t slot) {
 }
 
 void WorldLedger::execute(const Action& action) {
-  JobStatus& job = *state_.jobs[action.job.index];
+  JobStatus& job = this->job(action.job);
   const OpKindId kind = job.job->kind(action.op);
   --state_.pending[kind.index];
   --state_.ready[kind.index];
@@ -179,7 +180,25 @@ void WorldLedger::settle(const JobStatus& job, OpId op) {
   if (--unsettled_count_ == 0) unsettled_ = 0;  // sums of fractions drift
 }
 
+void WorldLedger::hide(JobStatus& job) {
+  if (job.hidden) return;
+  job.hidden = true;
+  std::erase(state_.in_system, job.id);
+  for (const OpId op : job.ready) --state_.ready[job.job->kind(op).index];
+  job.held.swap(job.ready);
+}
+
+void WorldLedger::show(JobStatus& job) {
+  if (!job.hidden) return;
+  job.hidden = false;
+  std::vector<JobId>& in = state_.in_system;
+  in.insert(std::lower_bound(in.begin(), in.end(), job.id), job.id);
+  for (const OpId op : job.held) ++state_.ready[job.job->kind(op).index];
+  job.held.swap(job.ready);
+}
+
 void WorldLedger::abandon(JobStatus& job) {
+  show(job);
   job.abandoned = true;
   for (const OpId op : job.job->graph().ops()) {
     if (job.ops[op.index].phase <= OpPhase::ready) --state_.pending[job.job->kind(op).index];
@@ -250,7 +269,7 @@ const FinishedOp& WorldLedger::finish(JobStatus& mine, OpId id) {
   serve_queue(op.device, slot);
   settle(mine, id);
   const Graph& graph = mine.job->graph();
-  std::vector<int32_t>& waiting = waiting_for_[mine.id.index];
+  std::vector<int32_t>& waiting = waiting_for_.at(static_cast<size_t>(mine.id.index));
   const MemoryId memory = cluster_.machine().memory_of(op.device);
   for (const ValueId value : graph.outputs(id)) {
     arrive(mine, value, memory);
@@ -268,6 +287,7 @@ const FinishedOp& WorldLedger::finish(JobStatus& mine, OpId id) {
 
 void WorldLedger::remove(JobId id) {
   JobStatus& gone = job(id);
+  show(gone);
   for (const OpId op : gone.job->graph().ops()) {
     const OpPhase phase = gone.ops[op.index].phase;
     TUTTI_CHECK(phase != OpPhase::queued && phase != OpPhase::running);
@@ -278,8 +298,8 @@ void WorldLedger::remove(JobId id) {
     settle(gone, op);
   }
   std::erase(state_.in_system, id);
-  waiting_for_[id.index] = {};
-  state_.jobs[id.index].reset();
+  waiting_for_.erase(static_cast<size_t>(id.index));
+  state_.jobs.erase(static_cast<size_t>(id.index));
 }
 
 }  // namespace tutti

@@ -56,10 +56,14 @@ class WorldLedger {
   void configured(int32_t slot);
   // None of its ops will be executed any more: they are not ready, and do not become so.
   void abandon(JobStatus& job);
+  // While a job is hidden, deciders see neither it nor its ready ops. Slots and queues show what
+  // was launched of it.
+  void hide(JobStatus& job);
+  void show(JobStatus& job);
   // All ops of the job have ended, or it is given up while none of them is queued or runs.
   void remove(JobId job);
 
-  JobStatus& job(JobId id) { return *state_.jobs[id.index]; }
+  JobStatus& job(JobId id) { return *state_.jobs[static_cast<size_t>(id.index)]; }
 
   // Over ops that are ready or launched: the sum of 1 / their least run time in nanoseconds.
   double unsettled() const { return unsettled_; }
@@ -79,7 +83,7 @@ class WorldLedger {
   const Cluster& cluster_;
   int32_t depth_;
   WorldState state_;
-  std::vector<std::vector<int32_t>> waiting_for_;  // by job and op: operands that are not made yet
+  ChunkTable<std::vector<int32_t>> waiting_for_;  // by job and op: operands that are not made yet
   double unsettled_ = 0;
   int64_t unsettled_count_ = 0;
 };

@@ -189,5 +189,31 @@ TEST(WorldLedger, OpsOfAnAbandonedJobAreNotReadyAndDoNotBecomeSo) {
   EXPECT_EQ(queues.ledger.state().ready[0], 0);
 }
 
+TEST(WorldLedger, AHiddenJobIsNotSeenAndLosesNothing) {
+  Queues queues(1, 2, 2);
+  JobStatus& other = queues.ledger.admit(job_of(queues.cluster, 1));
+  const WorldState& state = queues.ledger.state();
+  queues.give(0);
+  queues.start(0);
+  queues.ledger.hide(queues.job);
+  EXPECT_EQ(state.in_system, std::vector<JobId>{other.id});
+  EXPECT_TRUE(queues.job.ready.empty());
+  EXPECT_EQ(state.ready[0], 1);  // of the other job
+  EXPECT_TRUE(can_act(state));
+  queues.ledger.finish(queues.job, OpId{0});  // "last" is ready, unseen
+  EXPECT_TRUE(queues.job.ready.empty());
+  EXPECT_EQ(state.ready[0], 1);
+  queues.ledger.show(queues.job);
+  EXPECT_EQ(state.in_system, (std::vector<JobId>{queues.job.id, other.id}));
+  EXPECT_EQ(queues.job.ready, (std::vector<OpId>{OpId{1}, OpId{2}}));
+  EXPECT_EQ(state.ready[0], 3);
+  // One that is given up or removed is not hidden any more.
+  queues.ledger.hide(queues.job);
+  queues.ledger.abandon(queues.job);
+  EXPECT_EQ(state.ready[0], 1);
+  queues.ledger.remove(queues.job.id);
+  EXPECT_EQ(state.in_system, std::vector<JobId>{other.id});
+}
+
 }  // namespace
 }  // namespace tutti

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace tutti {
-namespace {
-
-bool is_free(const SlotStatus& slot) {
-  return slot.phase == SlotStatus::Phase::idle;
-}
-
-}  // namespace
-
 int WorldState::free_slot(DeviceId device, OpKindId kind) const {
   if (devices[device.index].idle_slots == 0) return -1;
   const Device& item = cluster->machine().device(device);
@@ -18,11 +10,11 @@ int WorldState::free_slot(DeviceId device, OpKindId kind) const {
   const int cores = cores_of(item);
   int found = -1;
   for (int s = 0; s < item.slots; ++s) {
-    if (!is_free(mine[s]) || (item.contexts > 0 && mine[s].configured != kind)) continue;
+    if (!mine[s].is_idle() || (item.contexts > 0 && mine[s].configured != kind)) continue;
     if (item.contexts > 0 || item.slots <= cores) return s;
     bool alone = true;  // among the hardware threads of its core
     for (int other = s % cores; other < item.slots; other += cores) {
-      alone = alone && is_free(mine[other]);
+      alone = alone && mine[other].is_idle();
     }
     if (alone) return s;
     if (found < 0) found = s;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "tutti/base/chunk_table.h"
 #include "tutti/machine/counter.h"
 #include "tutti/plan/world/cluster.h"
 
@@ -39,8 +40,10 @@ struct JobStatus {
   JobId id{};
   std::shared_ptr<const Job> job;
   Duration arrival{0};
-  std::vector<OpStatus> ops;     // by op
-  std::vector<OpId> ready;       // by id
+  std::vector<OpStatus> ops;  // by op
+  std::vector<OpId> ready;    // by id
+  std::vector<OpId> held{};   // ops that would be ready, if the job is hidden from deciders
+  bool hidden = false;
   int32_t left = 0;              // ops that are not done
   Duration work_left{0};         // their least run times
   bool abandoned = false;        // none of its ops will be given to a device any more
@@ -58,6 +61,8 @@ struct SlotStatus {
   OpId op{};
   Duration since{0};
   OpKindId configured{};  // of a context: the kind that it runs, or will; none: not configured yet
+
+  bool is_idle() const { return phase == Phase::idle; }
 };
 
 struct QueuedOp {
@@ -90,12 +95,12 @@ struct FinishedOp {
 struct WorldState {
   const Cluster* cluster = nullptr;
   Duration now{0};
-  int64_t epoch = 0;                             // how often the clock has moved on
-  std::vector<std::unique_ptr<JobStatus>> jobs;  // by JobId; null: has ended
-  std::vector<JobId> in_system;                  // by id
-  std::vector<DeviceStatus> devices;             // by device
-  std::vector<SlotStatus> slots;                 // numbered across devices; Cluster::first_slot
-  int32_t busy_slots = 0;                        // busy or reconfiguring
+  int64_t epoch = 0;                            // how often the clock has moved on
+  ChunkTable<std::unique_ptr<JobStatus>> jobs;  // by JobId; null: has ended
+  std::vector<JobId> in_system;                 // by id; but those that are hidden
+  std::vector<DeviceStatus> devices;            // by device
+  std::vector<SlotStatus> slots;                // numbered across devices; Cluster::first_slot
+  int32_t busy_slots = 0;                       // busy or reconfiguring
   std::vector<int64_t> memory_left;  // by memory, in bytes; kUnlimitedBytes: nothing is enforced
   std::vector<int32_t> pending;      // by kind: ops in the system that were not launched yet
   std::vector<int32_t> ready;        // by kind: those of them that are ready

@@ -200,6 +200,7 @@ Constraints constraints_of(const Problem& problem, const OpGroups& groups,
                            const std::vector<std::vector<OpId>>& members, const Costs& costs) {
   Constraints constraints;
   constraints.memory = problem.has_memory_limits();
+  constraints.cold = problem.cold();
   for (int32_t i = 0; i < problem.machine.memory_count(); ++i) {
     constraints.memory_limits.push_back(
         {problem.machine.memory(MemoryId{i}).name, problem.memory_limit(MemoryId{i})});
@@ -226,8 +227,8 @@ Constraints constraints_of(const Problem& problem, const OpGroups& groups,
     together.erase(std::unique(together.begin(), together.end()), together.end());
     if (together.size() < 2) continue;
     constraints.colocations.emplace_back();
-    for (const int32_t group : together) {
-      constraints.colocations.back().push_back(group_name(group));
+    for (const int32_t part : together) {
+      constraints.colocations.back().push_back(group_name(part));
     }
   }
   return constraints;
@@ -244,7 +245,10 @@ Result<Problem> coarse_problem(const Problem& problem, const OpGroups& groups) {
   if (!graph) return graph.error();
   const Result<Problem> free = problem.gathered(std::move(*graph), groups.of_op);
   if (!free) return free.error();
-  return free->with_constraints(constraints_of(problem, groups, members, free->costs));
+  Result<Problem> coarse =
+      free->with_constraints(constraints_of(problem, groups, members, free->costs));
+  if (coarse && problem.weights_are_streamed()) return coarse->with_streamed_weights();
+  return coarse;
 }
 
 }  // namespace tutti

@@ -120,19 +120,17 @@ void DraftFeatures::locate_siblings(OpId op) {
   all_sibling_bytes_ = 0;
   sibling_bytes_.assign(static_cast<size_t>(problem_.machine.size()), 0);
   int readers = 0;
-  for (const ValueId value : graph.outputs(op)) {
-    for (const EdgeId out : graph.consumers(value)) {
-      if (++readers > kMost) return;
-      int operands = 0;
-      for (const EdgeId edge : graph.edges(graph.edge_to(out))) {
-        if (++operands > kMost) break;
-        const OpId sibling = graph.edge_from(edge);
-        if (!sibling.valid() || sibling == op) continue;
-        const DeviceId device = state().placement(sibling);
-        const auto bytes = static_cast<double>(graph.bytes(graph.edge_value(edge)));
-        all_sibling_bytes_ += bytes;
-        if (device.valid()) sibling_bytes_[static_cast<size_t>(device.index)] += bytes;
-      }
+  for (const EdgeId out : graph.out_edges(op)) {
+    if (++readers > kMost) return;
+    int operands = 0;
+    for (const EdgeId edge : graph.edges(graph.edge_to(out))) {
+      if (++operands > kMost) break;
+      const OpId sibling = graph.edge_from(edge);
+      if (!sibling.valid() || sibling == op) continue;
+      const DeviceId device = state().placement(sibling);
+      const auto bytes = static_cast<double>(graph.bytes(graph.edge_value(edge)));
+      all_sibling_bytes_ += bytes;
+      if (device.valid()) sibling_bytes_[static_cast<size_t>(device.index)] += bytes;
     }
   }
 }

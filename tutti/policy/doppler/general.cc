@@ -9,14 +9,17 @@
 asm(".section .rodata\n"
     ".balign 8\n"
     ".global tutti_general_begin\n"
+    ".hidden tutti_general_begin\n"
     "tutti_general_begin:\n"
     ".incbin \"" TUTTI_GENERAL_MODEL
     "\"\n"
     ".global tutti_general_end\n"
+    ".hidden tutti_general_end\n"
     "tutti_general_end:\n"
     ".byte 0\n"
     ".previous\n");
 
+// Hidden, so that a shared library can refer to them as a program does.
 extern "C" const char tutti_general_begin[];
 extern "C" const char tutti_general_end[];
 

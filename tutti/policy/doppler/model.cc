@@ -20,6 +20,20 @@ std::vector<NetFamily>& families() {
   return all;
 }
 
+Result<std::shared_ptr<const DopplerNet>> net_of(const TensorFile& file, const std::string& path,
+                                                 bool borrowed) {
+  if (file.metadata.contains(kAdamSteps)) {
+    return invalid_input(fmt::format(
+        "{}: this is a checkpoint; take the model.safetensors in the same folder", path));
+  }
+  const std::string name = network_named_in(file);
+  for (const NetFamily& family : families()) {
+    if (family.name != name) continue;
+    return borrowed && family.borrow ? family.borrow(file, path) : family.load(file, path);
+  }
+  return unknown_network(file, path);
+}
+
 }  // namespace
 
 const std::vector<NetFamily>& net_families() {
@@ -50,18 +64,15 @@ Error unknown_network(const TensorFile& file, const std::string& path) {
 }
 
 Result<DopplerModel> DopplerModel::load(const TensorFile& file, const std::string& path) {
-  if (file.metadata.contains(kAdamSteps)) {
-    return invalid_input(fmt::format(
-        "{}: this is a checkpoint; take the model.safetensors in the same folder", path));
-  }
-  const std::string name = network_named_in(file);
-  for (const NetFamily& family : net_families()) {
-    if (family.name != name) continue;
-    auto net = family.load(file, path);
-    if (!net) return net.error();
-    return DopplerModel(std::move(*net));
-  }
-  return unknown_network(file, path);
+  auto net = net_of(file, path, /*borrowed=*/false);
+  if (!net) return net.error();
+  return DopplerModel(std::move(*net));
+}
+
+Result<DopplerModel> DopplerModel::borrow(const TensorFile& file, const std::string& path) {
+  auto net = net_of(file, path, /*borrowed=*/true);
+  if (!net) return net.error();
+  return DopplerModel(std::move(*net));
 }
 
 }  // namespace tutti

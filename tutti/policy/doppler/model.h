@@ -26,6 +26,8 @@ class DopplerModel {
   // Fails (invalid_input) unless the file is a complete model of a known net. A checkpoint is not:
   // its weights are the last ones, not the best.
   static Result<DopplerModel> load(const TensorFile& file, const std::string& path);
+  // The same, for a file that stays and does not change while the model is used.
+  static Result<DopplerModel> borrow(const TensorFile& file, const std::string& path);
 
   // As those of DopplerNet.
   std::unique_ptr<const NetFeatures> features(const Problem& problem) const {

@@ -54,6 +54,11 @@ struct NetFamily {
   std::function<Result<std::shared_ptr<const DopplerNet>>(const TensorFile& file,
                                                           const std::string& path)>
       load;
+  // The same without copies of large tensors: the file must stay, and may not change while the net
+  // is used. None: load.
+  std::function<Result<std::shared_ptr<const DopplerNet>>(const TensorFile& file,
+                                                          const std::string& path)>
+      borrow{};
   // Words of the metadata in which nets of the family differ in kind, not in size.
   std::vector<std::string> variants{};
 };

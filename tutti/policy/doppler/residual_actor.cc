@@ -46,7 +46,7 @@ class ResidualActor::Run {
     start_record();
     if (overflows(actor_.encoding_.score)) return std::nullopt;
     for (const OpId op : graph.ops()) {
-      for (const EdgeId edge : graph.edges(op)) missing_[op.index] += graph.edge_from(edge).valid();
+      missing_[op.index] += graph.made_operands(op);
       if (missing_[op.index] == 0) push(op);
     }
     while (!heap_.empty()) {
@@ -60,11 +60,9 @@ class ResidualActor::Run {
       if (overflows(logits_)) return std::nullopt;
       scene_.place(op, device);
       note(op, device);
-      for (const ValueId value : graph.outputs(op)) {
-        for (const EdgeId edge : graph.consumers(value)) {
-          const OpId reader = graph.edge_to(edge);
-          if (--missing_[reader.index] == 0) push(reader);
-        }
+      for (const EdgeId edge : graph.out_edges(op)) {
+        const OpId reader = graph.edge_to(edge);
+        if (--missing_[reader.index] == 0) push(reader);
       }
     }
     return scene_.to_plan();

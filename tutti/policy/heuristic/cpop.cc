@@ -31,12 +31,10 @@ std::vector<bool> critical_path(const Problem& problem, const std::vector<double
     on_path[static_cast<size_t>(next.index)] = true;
     const double wanted = priority[next.index] * (1 - 1e-9);
     OpId following{};
-    for (const ValueId value : graph.outputs(next)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        const OpId reader = graph.edge_to(edge);
-        if (priority[reader.index] >= wanted && (!following.valid() || reader < following)) {
-          following = reader;
-        }
+    for (const EdgeId edge : graph.out_edges(next)) {
+      const OpId reader = graph.edge_to(edge);
+      if (priority[reader.index] >= wanted && (!following.valid() || reader < following)) {
+        following = reader;
       }
     }
     next = following;

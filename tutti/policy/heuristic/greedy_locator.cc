@@ -64,11 +64,9 @@ std::vector<OpId> sums_of_products(const Graph& graph, const Groups& groups) {
   for (const OpId op : graph.ops()) {
     OpId reader{};
     bool one_reader = true;
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        one_reader = one_reader && (!reader.valid() || reader == graph.edge_to(edge));
-        reader = graph.edge_to(edge);
-      }
+    for (const EdgeId edge : graph.out_edges(op)) {
+      one_reader = one_reader && (!reader.valid() || reader == graph.edge_to(edge));
+      reader = graph.edge_to(edge);
     }
     if (reader.valid() && one_reader && same_group(op, reader) && !is_sum(op))
       sum[op.index] = reader;

@@ -9,6 +9,7 @@
 #include "tutti/policy/heuristic/etf.h"
 #include "tutti/policy/heuristic/favourites.h"
 #include "tutti/policy/heuristic/heuristics.h"
+#include "tutti/policy/places/subsets.h"
 #include "tutti/policy/schedule/link_queues.h"
 #include "tutti/policy/schedule/ranks.h"
 #include "tutti/policy/schedule/tight_memory.h"
@@ -286,6 +287,37 @@ TEST(BestSubset, LeavesFarDevicesAlone) {
   const Plan all = must(plan_with("contention_eft", *world.problem));
   EXPECT_LT(subset.planned_makespan, all.planned_makespan);
   EXPECT_LT(devices_used(subset), devices_used(all));
+}
+
+TEST(SubMachines, AreHostsAndTheFirstDevices) {
+  const World world(must(make_layered({.ops = 64, .width = 8, .bytes = 64 << 20})), "cluster-2x4");
+  const auto parts = sub_machines(*world.problem);
+  const auto has = [&](const std::vector<DeviceId>& part) {
+    return std::find(parts.begin(), parts.end(), part) != parts.end();
+  };
+  EXPECT_TRUE(has({DeviceId{0}, DeviceId{1}, DeviceId{2}, DeviceId{3}}));
+  // The other host is the same again, and all devices are no part.
+  EXPECT_FALSE(has({DeviceId{4}, DeviceId{5}, DeviceId{6}, DeviceId{7}}));
+  EXPECT_TRUE(has({DeviceId{0}}));
+  EXPECT_TRUE(has({DeviceId{0}, DeviceId{1}}));
+  for (const auto& part : parts) EXPECT_LT(part.size(), 8u);
+}
+
+TEST(SubMachines, OfEqualLookAreAllListedIfAPinTellsThemApart) {
+  const Graph graph = must(make_layered({.ops = 64, .width = 8, .bytes = 64 << 20}));
+  const Machine machine = must(make_preset("cluster-2x4"));
+  Constraints constraints;
+  constraints.pins.push_back(
+      {std::string(graph.op_name(OpId{0})), {machine.device(DeviceId{5}).name}});
+  const World world(graph, machine, {}, constraints);
+  const auto parts = sub_machines(*world.problem);
+  const std::vector<DeviceId> second{DeviceId{4}, DeviceId{5}, DeviceId{6}, DeviceId{7}};
+  EXPECT_NE(std::find(parts.begin(), parts.end(), second), parts.end());
+  // Within the first host the pinned op keeps its device.
+  const Problem first = world.problem->within(parts[0]);
+  EXPECT_EQ(first.devices_for(OpId{0}).size(), 1u);
+  EXPECT_EQ(first.devices_for(OpId{0})[0], DeviceId{5});
+  EXPECT_EQ(first.devices_for(OpId{1}).size(), parts[0].size());
 }
 
 }  // namespace

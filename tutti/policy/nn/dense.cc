@@ -6,17 +6,7 @@
 #include <utility>
 
 #include "tutti/base/random.h"
-
-// One function, compiled for each level of x86-64 and chosen when the program starts; v3 and v4
-// give the same numbers. (A processor's name, as arch=haswell, would match that processor alone.)
-// Sanitizers run before such a choice can be made.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__clang__)
-#define TUTTI_FOR_EVERY_PROCESSOR \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TUTTI_FOR_EVERY_PROCESSOR
-#endif
+#include "tutti/policy/nn/processors.h"
 
 namespace tutti {
 namespace {
@@ -40,22 +30,21 @@ void transpose(const float* from, int rows, int columns, float* to) {
 typedef float Lanes __attribute__((vector_size(4 * kLaneWidth), aligned(4)));
 typedef float TwoLanes __attribute__((vector_size(8 * kLaneWidth), aligned(4)));
 
-// Adds x w to as many columns of up to four rows as fit a vector. Inlined, so that it is compiled
+// Adds x w to as many columns of up to kRows rows as fit a vector. Inlined, so that it is compiled
 // for the processor of its caller.
-template <class Vector>
+template <class Vector, int kRows>
 [[gnu::always_inline]] inline void add_columns(const float* const* x, int rows, int in,
                                                const float* weight, int out, float* y) {
-  Vector sum0{}, sum1{}, sum2{}, sum3{};
+  Vector sums[kRows] = {};
   for (int k = 0; k < in; ++k, weight += out) {
     Vector lanes;
     std::memcpy(&lanes, weight, sizeof lanes);
-    sum0 += x[0][k] * lanes;
-    sum1 += x[1][k] * lanes;
-    sum2 += x[2][k] * lanes;
-    sum3 += x[3][k] * lanes;
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) sums[i] += x[i][k] * lanes;
   }
-  const Vector sums[] = {sum0, sum1, sum2, sum3};
-  for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+    if (i >= rows) break;
     float* target = y + static_cast<size_t>(i) * static_cast<size_t>(out);
     Vector lanes;
     std::memcpy(&lanes, target, sizeof lanes);
@@ -64,30 +53,34 @@ template <class Vector>
   }
 }
 
+// The same for all columns of up to kRows rows.
+template <int kRows>
+[[gnu::always_inline]] inline void add_rows(const float* x, int rows, int in, const float* w,
+                                            int out, float* y) {
+  const float* xr[kRows];
+  for (int i = 0; i < kRows; ++i) {
+    xr[i] = x + static_cast<size_t>(std::min(i, rows - 1)) * static_cast<size_t>(in);
+  }
+  int column = 0;
+  for (; column + 2 * kLaneWidth <= out; column += 2 * kLaneWidth) {
+    add_columns<TwoLanes, kRows>(xr, rows, in, w + column, out, y + column);
+  }
+  if (column < out) add_columns<Lanes, kRows>(xr, rows, in, w + column, out, y + column);
+}
+
 }  // namespace
 
 TUTTI_FOR_EVERY_PROCESSOR
 void multiply_add(const float* x, int rows, int in, const float* w, int out, float* y) {
-  constexpr int kRows = 4;
-  for (int row = 0; row < rows; row += kRows) {
-    const int count = std::min(kRows, rows - row);
-    const float* xr[kRows];
-    for (int i = 0; i < kRows; ++i) {
-      xr[i] = x + static_cast<size_t>(row + std::min(i, count - 1)) * static_cast<size_t>(in);
-    }
-    float* target = y + static_cast<size_t>(row) * static_cast<size_t>(out);
-    int column = 0;
-    for (; column + 2 * kLaneWidth <= out; column += 2 * kLaneWidth) {
-      add_columns<TwoLanes>(xr, count, in, w + column, out, target + column);
-    }
-    if (column < out) add_columns<Lanes>(xr, count, in, w + column, out, target + column);
+  constexpr int kMany = 8;
+  constexpr int kFew = 4;
+  int row = 0;
+  const auto x_at = [&] { return x + static_cast<size_t>(row) * static_cast<size_t>(in); };
+  const auto y_at = [&] { return y + static_cast<size_t>(row) * static_cast<size_t>(out); };
+  for (; row + kFew < rows; row += kMany) {
+    add_rows<kMany>(x_at(), std::min(kMany, rows - row), in, w, out, y_at());
   }
-}
-
-float dot(const float* a, const float* b, int count) {
-  float sum = 0;
-  for (int i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
+  if (row < rows) add_rows<kFew>(x_at(), rows - row, in, w, out, y_at());
 }
 
 Result<Dense> Dense::load(const TensorFile& file, const std::string& name, int in, int out,

@@ -22,8 +22,6 @@ inline constexpr int kLaneWidth = 8;
 // kLaneWidth. Sums go over `in` in ascending order whatever the number of rows.
 void multiply_add(const float* x, int rows, int in, const float* w, int out, float* y);
 
-float dot(const float* a, const float* b, int count);
-
 inline float leaky_relu(float x, float slope) {
   return x > 0 ? x : slope * x;
 }

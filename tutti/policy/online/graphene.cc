@@ -46,14 +46,12 @@ class VirtualSchedule {
     for (const DeviceId device : job_.devices_for(op)) {
       const int64_t time = job_.costs().run_time(op, device).count();
       int64_t until = kFar;
-      for (const ValueId value : job_.graph().outputs(op)) {
-        for (const EdgeId edge : job_.graph().consumers(value)) {
-          const Spot& spot = placed_[job_.graph().edge_to(edge).index];
-          if (spot.slot < 0) continue;
-          const DeviceId target = cluster_.device_of_slot(spot.slot);
-          until = std::min(until,
-                           spot.start - job_.costs().transfer_time(edge, device, target).count());
-        }
+      for (const EdgeId edge : job_.graph().out_edges(op)) {
+        const Spot& spot = placed_[job_.graph().edge_to(edge).index];
+        if (spot.slot < 0) continue;
+        const DeviceId target = cluster_.device_of_slot(spot.slot);
+        until =
+            std::min(until, spot.start - job_.costs().transfer_time(edge, device, target).count());
       }
       if (until == kFar) until = 0;  // nothing to be before: anywhere
       for (int32_t slot : slots_of(device)) {
@@ -135,10 +133,8 @@ std::vector<Part> divide(const Graph& graph, const std::vector<double>& score, d
   }
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     bool is = score[it->index] >= threshold;
-    for (const ValueId value : graph.outputs(*it)) {
-      for (const EdgeId edge : graph.consumers(value))
-        is = is || before[graph.edge_to(edge).index] != 0;
-    }
+    for (const EdgeId edge : graph.out_edges(*it))
+      is = is || before[graph.edge_to(edge).index] != 0;
     before[it->index] = is ? 1 : 0;
   }
   std::vector<Part> parts;

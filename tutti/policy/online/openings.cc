@@ -5,10 +5,6 @@
 namespace tutti {
 namespace {
 
-bool is_idle(const SlotStatus& slot) {
-  return slot.phase == SlotStatus::Phase::idle;
-}
-
 // Behind what the device has to do already, in the slot that is expected to be free first.
 Opening queued(const WorldState& state, DeviceId device) {
   Opening opening{.device = device, .slot = 0, .wait = state.free_at(device) - state.now};
@@ -29,7 +25,7 @@ Opening queued(const WorldState& state, DeviceId device) {
 std::optional<Action> Openings::promised(const WorldState& state) {
   for (size_t i = 0; i < promises_.size(); ++i) {
     const Promise promise = promises_[i];
-    if (!is_idle(state.slots[promise.slot]) ||
+    if (!state.slots[promise.slot].is_idle() ||
         state.job(promise.job).ops[promise.op.index].phase != OpStatus::Phase::ready)
       continue;
     promises_.erase(promises_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -57,7 +53,7 @@ void Openings::list(const WorldState& state, const JobStatus& job, OpId op,
     Opening opening{.device = device, .slot = state.free_slot(device, kind)};
     if (opening.slot < 0 && state.has_room(device, kind)) opening = queued(state, device);
     for (int context = 0; opening.slot < 0 && context < item.contexts; ++context) {
-      if (!is_idle(state.slot(device, context)) ||
+      if (!state.slot(device, context).is_idle() ||
           is_promised(state.cluster->first_slot(device) + context))
         continue;
       opening.slot = context;

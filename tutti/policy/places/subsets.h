@@ -20,6 +20,12 @@ std::vector<double> device_speeds(const Problem& problem);
 std::vector<DeviceId> devices_by_speed_and_closeness(const Problem& problem,
                                                      const std::vector<double>& speed);
 
+// Parts of the machine that may do better than all of it, each less than all devices and sorted by
+// id: devices that are closer to each other than to the rest, at every distance at which the
+// machine falls apart (hosts, fast links), and the first few of devices_by_speed_and_closeness. Of
+// parts that look alike, such as equal hosts, the first, unless the problem tells devices apart.
+std::vector<std::vector<DeviceId>> sub_machines(const Problem& problem);
+
 // Some devices for each op: ops of team t may use devices[t], a flag for each device. An op that
 // may run on none of its team may use all that the problem allows.
 struct Teams {

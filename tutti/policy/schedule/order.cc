@@ -154,8 +154,7 @@ Priorities most_work_behind(const Problem& problem, PlacementView placement) {
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     work[it->index] +=
         static_cast<double>(problem.costs.run_time(*it, placement[it->index]).count());
-    double producers = 0;
-    for (const EdgeId edge : graph.edges(*it)) producers += graph.edge_from(edge).valid() ? 1 : 0;
+    const double producers = graph.made_operands(*it);
     for (const EdgeId edge : graph.edges(*it)) {
       const OpId producer = graph.edge_from(edge);
       if (producer.valid()) work[producer.index] += work[it->index] / producers;
@@ -284,6 +283,7 @@ Plan reordered(const Problem& problem, const Plan& plan, const OrderRule& rule) 
   result.placement = plan.placement;
   result.priority = rule.priorities(problem, plan.placement);
   result.provenance = plan.provenance;
+  result.weights = plan.weights;
   return result;
 }
 

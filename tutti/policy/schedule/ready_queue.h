@@ -22,7 +22,7 @@ class ReadyQueue {
         tie_(std::move(tie)),
         missing_(static_cast<size_t>(graph.size()), 0) {
     for (const OpId op : graph.ops()) {
-      for (const EdgeId edge : graph.edges(op)) missing_[op.index] += graph.edge_from(edge).valid();
+      missing_[op.index] += graph.made_operands(op);
       if (missing_[op.index] == 0) push(op);
     }
   }
@@ -33,11 +33,9 @@ class ReadyQueue {
   OpId pop() {
     const OpId op = heap_.top().op;
     heap_.pop();
-    for (const ValueId value : graph_.outputs(op)) {
-      for (const EdgeId edge : graph_.consumers(value)) {
-        const OpId reader = graph_.edge_to(edge);
-        if (--missing_[reader.index] == 0) push(reader);
-      }
+    for (const EdgeId edge : graph_.out_edges(op)) {
+      const OpId reader = graph_.edge_to(edge);
+      if (--missing_[reader.index] == 0) push(reader);
     }
     return op;
   }

@@ -50,6 +50,21 @@ struct Change {
   friend auto operator<=>(const Change&, const Change&) = default;
 };
 
+// A weight that is streamed is there while its readers run.
+void add_streams_of(const Problem& problem, const Plan& plan, ValueId weight,
+                    std::vector<Change>& changes) {
+  const int64_t bytes = problem.graph.bytes(weight);
+  const MemoryId home = problem.home(weight);
+  changes.push_back({Duration{0}, bytes, home});
+  for (const EdgeId edge : problem.graph.consumers(weight)) {
+    const OpId reader = problem.graph.edge_to(edge);
+    const MemoryId memory = problem.machine.memory_of(plan.placement[reader.index]);
+    if (memory == home) continue;
+    changes.push_back({plan.start[reader.index], bytes, memory});
+    changes.push_back({plan.finish[reader.index], -bytes, memory});
+  }
+}
+
 // A weight is there from the start, a value without readers stays to the end.
 void add_changes_of(const Problem& problem, const Plan& plan, ValueId value,
                     std::vector<Change>& changes) {
@@ -57,6 +72,10 @@ void add_changes_of(const Problem& problem, const Plan& plan, ValueId value,
   const OpId producer = graph.producer(value);
   const int64_t bytes = graph.bytes(value);
   const bool weight = !producer.valid() && graph.is_weight(value);
+  if (problem.weights_are_streamed() && problem.is_homed_weight(value)) {
+    add_streams_of(problem, plan, value, changes);
+    return;
+  }
   Duration last_anywhere{0};
   std::vector<std::pair<MemoryId, Duration>> last_in;  // the readers' memories, few
   for (const EdgeId edge : graph.consumers(value)) {
@@ -99,12 +118,11 @@ bool everything_fits_everywhere(const Problem& problem) {
   return true;
 }
 
-}  // namespace
-
-int64_t bytes_over_in_rehearsal(const Problem& problem, const Plan& plan) {
-  if (everything_fits_everywhere(problem)) return 0;
+std::vector<int64_t> peaks_in_rehearsal(const Problem& problem, const Plan& plan,
+                                        bool with_homed_weights) {
   std::vector<Change> changes;
   for (const ValueId value : problem.graph.values()) {
+    if (!with_homed_weights && problem.is_homed_weight(value)) continue;
     add_changes_of(problem, plan, value, changes);
   }
   for (const OpId op : problem.graph.ops()) {
@@ -116,14 +134,30 @@ int64_t bytes_over_in_rehearsal(const Problem& problem, const Plan& plan) {
   }
   std::sort(changes.begin(), changes.end());
   std::vector<int64_t> used(static_cast<size_t>(problem.machine.memory_count()), 0);
-  int64_t over = 0;
+  std::vector<int64_t> peaks = used;
   for (const Change& change : changes) {
-    int64_t& bytes = used[static_cast<size_t>(change.memory.index)];
-    bytes += change.bytes;
-    const int64_t limit = problem.memory_limit(change.memory);
-    if (limit != kUnlimitedBytes) over = std::max(over, bytes - limit);
+    const auto memory = static_cast<size_t>(change.memory.index);
+    used[memory] += change.bytes;
+    peaks[memory] = std::max(peaks[memory], used[memory]);
+  }
+  return peaks;
+}
+
+}  // namespace
+
+int64_t bytes_over_in_rehearsal(const Problem& problem, const Plan& plan) {
+  if (everything_fits_everywhere(problem)) return 0;
+  const std::vector<int64_t> peaks = peaks_in_rehearsal(problem, plan, /*with_homed_weights=*/true);
+  int64_t over = 0;
+  for (size_t i = 0; i < peaks.size(); ++i) {
+    const int64_t limit = problem.memory_limit(MemoryId{static_cast<int32_t>(i)});
+    if (limit != kUnlimitedBytes) over = std::max(over, peaks[i] - limit);
   }
   return over;
+}
+
+std::vector<int64_t> peaks_beside_homed_weights(const Problem& problem, const Plan& plan) {
+  return peaks_in_rehearsal(problem, plan, /*with_homed_weights=*/false);
 }
 
 Result<Plan> plan_with_room(const Problem& problem, const Stop& stop,

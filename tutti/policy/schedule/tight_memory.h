@@ -6,8 +6,10 @@
 #ifndef TUTTI_POLICY_SCHEDULE_TIGHT_MEMORY_H_
 #define TUTTI_POLICY_SCHEDULE_TIGHT_MEMORY_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "tutti/base/stop.h"
 #include "tutti/plan/plan.h"
@@ -30,6 +32,10 @@ Result<Plan> plan_with_room(const Problem& problem, const Stop& stop, const Plan
 // Values are sent to all their readers' memories when they are made, and each copy stays until its
 // last reader there has finished. Requires a plan with a timeline.
 int64_t bytes_over_in_rehearsal(const Problem& problem, const Plan& plan);
+
+// By memory: the most bytes that values other than weights with homes take at one time of the
+// plan's timeline. Requires a plan with a timeline.
+std::vector<int64_t> peaks_beside_homed_weights(const Problem& problem, const Plan& plan);
 
 }  // namespace tutti
 

@@ -26,6 +26,19 @@ float log_more(double amount) {
 
 }  // namespace
 
+void DecisionFeatures::clear() {
+  jobs.clear();
+  ops.clear();
+  options.clear();
+  option_rows.clear();
+  draws.clear();
+  reconfigured.clear();
+  reconfigure_rows.clear();
+  executions.clear();
+  actions.clear();
+  may_rest = false;
+}
+
 FeatureMaker::FeatureMaker(const Cluster& cluster, const Topology& topology)
     : cluster_(cluster),
       topology_(topology),
@@ -44,7 +57,7 @@ void FeatureMaker::make(const WorldState& state, bool always_work, DecisionFeatu
     own_before_ = own_now_;  // as it was after the last decision
     std::erase_if(rows_, [&](const auto& item) { return state.jobs[item.first.index] == nullptr; });
   }
-  features = {};
+  features.clear();
   free_slots_.assign(state.pending.size() * static_cast<size_t>(topology_.devices()), kNotAsked);
   look_at_devices(state, features);
   double age = 0;
@@ -66,10 +79,11 @@ void FeatureMaker::make(const WorldState& state, bool always_work, DecisionFeatu
   TUTTI_CHECK(!idle || features.actions[0].kind != Action::Kind::no_op);
   const auto jobs = static_cast<double>(std::max<size_t>(1, features.jobs.size()));
   const auto options = static_cast<float>(std::max<size_t>(1, features.options.size()));
-  features.overall = {log_more(static_cast<double>(features.jobs.size())) / 3, log_more(ready) / 4,
-                      static_cast<float>(state.busy_slots) / static_cast<float>(state.slots.size()),
-                      static_cast<float>(age / jobs) / 2,
-                      static_cast<float>(features.executions.size()) / options};
+  features.overall.assign(
+      {log_more(static_cast<double>(features.jobs.size())) / 3, log_more(ready) / 4,
+       static_cast<float>(state.busy_slots) / static_cast<float>(state.slots.size()),
+       static_cast<float>(age / jobs) / 2,
+       static_cast<float>(features.executions.size()) / options});
 }
 
 // What runs where, and what it draws.
@@ -247,8 +261,9 @@ void FeatureMaker::add_reconfigurations(const WorldState& state, DecisionFeature
       for (int32_t k = 0; k < static_cast<int32_t>(state.pending.size()); ++k) {
         const Action action = Action::reconfigure(device, context, OpKindId{k});
         const SlotStatus& slot = state.slot(device, context);
-        if (slot.phase != SlotStatus::Phase::idle || state.pending[k] == 0) continue;
-        if (!check_action(state, action)) continue;
+        if (slot.phase != SlotStatus::Phase::idle || slot.configured == OpKindId{k} ||
+            state.pending[k] == 0 || !cluster_.runs(OpKindId{k}, device))
+          continue;
         const int32_t losers = slot.configured.valid() ? state.pending[slot.configured.index] : 0;
         const float row[kReconfigureRow] = {
             log_more(state.pending[k]) / 2, static_cast<float>(gain(state, device, OpKindId{k})),

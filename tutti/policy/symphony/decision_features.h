@@ -84,6 +84,9 @@ struct DecisionFeatures {
   std::vector<int32_t> executions;
   std::vector<Action> actions;
   bool may_rest = false;
+
+  // Forgets jobs, ops, options and actions, and keeps the memory of all lists.
+  void clear();
 };
 
 // Hidden load is assumed to consist of this many ops: jobs of others run several at once, as ours.
@@ -104,8 +107,8 @@ class FeatureMaker {
  public:
   FeatureMaker(const Cluster& cluster, const Topology& topology);
 
-  // Fills in all but `seen` and `counters`. With `always_work`, doing nothing is an action only if
-  // there is no other. Requires can_act(state).
+  // Fills in all but `seen` and `counters`, which stay. With `always_work`, doing nothing is an
+  // action only if there is no other. Requires can_act(state).
   void make(const WorldState& state, bool always_work, DecisionFeatures& features);
 
   const JobRows& rows(const JobStatus& job);

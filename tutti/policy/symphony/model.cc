@@ -84,9 +84,7 @@ const ScoredDecision& SymphonyPolicyState::score(const WorldState& state) {
     std::erase_if(encodings_, [&](const auto& item) { return state.jobs[item.first] == nullptr; });
   }
   const bool looks = decisions_ % options_.batch == 0;
-  const std::vector<float> seen = std::move(now_.features.seen);
-  const std::vector<float> counters = std::move(now_.features.counters);
-  const std::vector<float> own_before = std::move(now_.features.own_before);
+  own_before_.swap(now_.features.own_before);
   maker_.make(state, !network_.shape().no_op, now_.features);
   if (looks) {
     now_.observation = model_->observer().observation(state);
@@ -96,27 +94,26 @@ const ScoredDecision& SymphonyPolicyState::score(const WorldState& state) {
     network_.look(model_->topology(), now_.features, machine_);
     remember_others();
   } else {
-    now_.features.seen = seen;
-    now_.features.counters = counters;
-    now_.features.own_before = own_before;
+    own_before_.swap(now_.features.own_before);  // what belongs to the last look
   }
   now_.features.unseen = unseen_;
   ++decisions_;
-  std::vector<const JobEncoding*> jobs;
-  std::vector<int32_t> place(state.jobs.size(), -1);
+  jobs_.clear();
   for (const int32_t id : now_.features.jobs) {
     auto found = encodings_.find(id);
     if (found == encodings_.end()) {
       found = encodings_.emplace(id, network_.encode(maker_.rows(state.job(JobId{id})))).first;
     }
-    place[static_cast<size_t>(id)] = static_cast<int32_t>(jobs.size());
-    jobs.push_back(&found->second);
+    jobs_.push_back(&found->second);
   }
-  std::vector<int32_t> job_of;
-  for (const DecisionFeatures::Op& op : now_.features.ops)
-    job_of.push_back(place[static_cast<size_t>(op.job)]);
+  job_of_.clear();
+  size_t place = 0;  // ops stand in the order of their jobs
+  for (const DecisionFeatures::Op& op : now_.features.ops) {
+    while (now_.features.jobs[place] != op.job) ++place;
+    job_of_.push_back(static_cast<int32_t>(place));
+  }
   now_.before = memory_;
-  now_.value = network_.decide(now_.features, machine_, jobs, job_of, memory_, now_.scores);
+  now_.value = network_.decide(now_.features, machine_, jobs_, job_of_, memory_, now_.scores);
   return now_;
 }
 

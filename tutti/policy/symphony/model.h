@@ -95,8 +95,11 @@ class SymphonyPolicyState {
   std::map<int32_t, JobEncoding> encodings_;  // by JobId
   SymphonyMemory memory_;
   MachineEncoding machine_;
-  std::vector<float> others_;  // by vertex: what others are known to draw
-  std::vector<float> unseen_;  // by vertex: how much of that does not show now
+  std::vector<float> others_;             // by vertex: what others are known to draw
+  std::vector<float> unseen_;             // by vertex: how much of that no counter shows yet
+  std::vector<float> own_before_;         // of the last look
+  std::vector<const JobEncoding*> jobs_;  // in the system
+  std::vector<int32_t> job_of_;           // by op of the features: its place in jobs_
   ScoredDecision now_;
   int64_t decisions_ = 0;
   int64_t epoch_ = -1;

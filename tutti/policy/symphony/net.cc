@@ -227,7 +227,7 @@ void SymphonyNet::fill_option_rows(const DecisionFeatures& features) {
   const size_t count = features.options.size();
   option_rows_.resize(cells(count, kFullOptionRow));
   lateness_.resize(count);
-  std::vector<float> least(features.ops.size(), 1e30F);
+  least_.assign(features.ops.size(), 1e30F);
   for (size_t o = 0; o < count; ++o) {
     const DecisionFeatures::Option& option = features.options[o];
     float crowd = option.crowd_own;
@@ -250,12 +250,12 @@ void SymphonyNet::fill_option_rows(const DecisionFeatures& features) {
     row[kCrowdColumn] = crowd;
     row[kOptionRow + 2] = spread;
     lateness_[o] = std::log(option.before + option.run * std::max(1.0F, crowd));
-    float& best = least[static_cast<size_t>(option.op)];
+    float& best = least_[static_cast<size_t>(option.op)];
     best = std::min(best, lateness_[o]);
   }
   for (size_t o = 0; o < count; ++o) {
     lateness_[o] =
-        std::min(kMostLate, lateness_[o] - least[static_cast<size_t>(features.options[o].op)]);
+        std::min(kMostLate, lateness_[o] - least_[static_cast<size_t>(features.options[o].op)]);
     option_rows_[cells(o, kFullOptionRow) + kOptionRow + 3] = lateness_[o];
   }
 }

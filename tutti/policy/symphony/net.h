@@ -117,6 +117,7 @@ class SymphonyNet {
   std::vector<float> rows_;
   std::vector<float> option_rows_;
   std::vector<float> lateness_;  // by option
+  std::vector<float> least_;     // by op: of the lateness of its options
   std::vector<float> hidden_;
   std::vector<float> of_ops_;
   std::vector<float> of_devices_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <thread>
 
@@ -21,8 +20,7 @@ constexpr size_t kStride = size_t{1} << 14;               // doubles between two
 constexpr Duration kTurn = std::chrono::milliseconds(2);  // of work and rest, by its share
 
 Duration drawn_time(Rng& rng, Duration mean) {
-  return Duration(
-      1 + static_cast<int64_t>(-std::log(1 - rng.uniform()) * static_cast<double>(mean.count())));
+  return Duration(1 + static_cast<int64_t>(rng.exponential() * static_cast<double>(mean.count())));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tutti {
 // Reads this host's counters, divided into that machine as the local engine binds it.
 std::unique_ptr<CounterFeed> read_host(const Machine& machine, const FeedOptions& options);
 
-// Those of the machine's usual counters that this host, or a run on it, can tell.
+// Those of the machine's usual counters that this host, or a run on it, provides.
 std::vector<Counter> counters_for_real(const Machine& machine, const CounterFeed& feed);
 
 }  // namespace tutti

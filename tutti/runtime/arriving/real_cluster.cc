@@ -22,12 +22,12 @@ Result<void> check_no_contexts(const Machine& machine) {
   return {};
 }
 
-Result<void> check_arriving(const Problem& problem) {
+Result<void> check_arriving(const Problem& problem, bool knows_colocation) {
   const Graph& graph = problem.graph;
   if (graph.size() == 0) {
     return invalid_input(fmt::format("job '{}' has no ops to run", graph.name()));
   }
-  if (problem.colocation_group_count() > 0) {
+  if (problem.colocation_group_count() > 0 && !knows_colocation) {
     return invalid_input(
         fmt::format("job '{}' has ops that must share a device, which deciders do not know of; "
                     "leave 'colocate' out",
@@ -47,6 +47,7 @@ RealCluster::RealCluster(const Cluster& cluster, OpTable ops, RealClusterOptions
               {.queue_depth = options_.queue_depth,
                .keep_results = true,
                .note_decisions = true,
+               .note_waits = true,
                .counters = options_.counters,
                .feed = options_.feed}) {}
 

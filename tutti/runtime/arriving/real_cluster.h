@@ -26,8 +26,8 @@
 namespace tutti {
 
 struct RealClusterOptions {
-  // What deciders are told, as usual_counters lists it for a machine; of those that neither the
-  // feed nor the run itself can tell, readings have a count of 0.
+  // What deciders are told, as usual_counters lists it for a machine. A counter that neither the
+  // feed nor the run itself provides has readings with a count of 0.
   std::vector<Counter> counters{};
   const CounterFeed* feed = nullptr;
   HiddenLoadSpec unknown_load{};
@@ -44,9 +44,9 @@ struct RealClusterOptions {
 };
 
 // Ok if jobs of that problem can be run here, code for its ops apart; else a sentence
-// (invalid_input): it has no ops, ops that must share a device, or numbers that no kernel knows;
-// (infeasible): an op that fits into no memory.
-Result<void> check_arriving(const Problem& problem);
+// (invalid_input): it has no ops, ops that must share a device and a decider that does not know of
+// that, or numbers that no kernel knows; (infeasible): an op that fits into no memory.
+Result<void> check_arriving(const Problem& problem, bool knows_colocation = false);
 // Ok, or a sentence (invalid_input): a device has contexts, which nothing on this host has.
 Result<void> check_no_contexts(const Machine& machine);
 
@@ -67,7 +67,7 @@ class RealCluster {
                                                    std::unique_ptr<Hardware> hardware);
   ~RealCluster();
 
-  // What a person should know of how devices were bound, in one sentence; empty: nothing.
+  // A note for the user about how devices were bound, in one sentence; may be empty.
   std::string note() const;
 
   // The jobs of the next runs, by rising time. Fails (invalid_input) with a sentence as

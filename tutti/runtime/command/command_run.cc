@@ -229,7 +229,6 @@ Process CommandRun::process_for(OpId op, const OpCall& call, int64_t attempt) co
   process.cpu_time = or_default(command.cpu_time, options_.cpu_time);
   process.memory_bytes = or_default(command.memory_bytes, options_.memory_bytes);
   process.held_file = folder_.lock_file();
-  process.in_cgroup = options_.cgroups;
   return process;
 }
 

@@ -40,8 +40,7 @@ struct CommandOptions {
   Duration cpu_time{0};
   int64_t memory_bytes = 0;
   EnvironmentRule environment{};
-  bool cgroups = true;  // one for each command, where they can be had
-  Stop stop{};          // ends the programs that run
+  Stop stop{};  // ends the programs that run
 };
 
 // The folder of a run, held for as long as this lives.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tutti/runtime/conformance.h"
+#include "tutti/runtime/conformance_testing.h"
 #include "tutti/runtime/local/events_testing.h"
 #include "tutti/runtime/local/testing.h"
 #include "tutti/runtime/sim/testing.h"

@@ -10,13 +10,17 @@ namespace {
 
 // The spans of one op: the copies of its operands that its memory lacks, then the op itself.
 void record(const Problem& problem, const std::vector<DeviceId>& placement, OpId op,
-            std::set<std::pair<ValueId, MemoryId>>& copied, Trace& trace) {
+            const WeightKeeping& weights, std::set<std::pair<ValueId, MemoryId>>& copied,
+            Trace& trace) {
   const MemoryId to = problem.machine.memory_of(placement[op.index]);
   for (const EdgeId edge : problem.graph.edges(op)) {
     const ValueId value = problem.graph.edge_value(edge);
     const OpId producer = problem.graph.producer(value);
     const MemoryId from = producer.valid() ? problem.machine.memory_of(placement[producer.index])
                                            : problem.home(value);
+    const bool kept = weights.stated() && problem.is_homed_weight(value) && from != to &&
+                      weights.keeps(value, to) && !problem.cold();
+    if (kept) continue;
     if (!from.valid() || from == to || !copied.emplace(value, to).second) continue;
     const bool given =
         producer.valid() &&
@@ -42,9 +46,10 @@ Trace empty_trace(const Problem& problem) {
 
 Result<Trace> NullRuntime::run(const Problem& problem, const Plan& plan) {
   Trace trace = empty_trace(problem);
+  trace.weights = plan.weights;
   std::set<std::pair<ValueId, MemoryId>> copied;
   for (const OpId op : problem.graph.topological_order()) {
-    record(problem, plan.placement, op, copied, trace);
+    record(problem, plan.placement, op, plan.weights, copied, trace);
   }
   return trace;
 }
@@ -61,7 +66,7 @@ Result<Trace> NullRuntime::run_online(const Problem& problem, Policy& policy) {
     placement[op->index] = policy.place->place(draft, *op);
     draft.apply(*op, placement[op->index]);
     trace.placed.push_back({.op = *op});
-    record(problem, placement, *op, copied, trace);
+    record(problem, placement, *op, {}, copied, trace);
   }
   return trace;
 }

@@ -5,6 +5,11 @@
 // At one instant everything that ends there ends first; then decisions, transfers and ops start. It
 // takes a plan, or asks a decider whenever ops are ready for a decision.
 //
+// A search runs thousands of plans that differ in a few ops: with a RememberedRun a run continues
+// from a state of the last complete one, the latest before the two differ. Plans that say which
+// weights are kept are always run from the beginning: the order of all streams may change with one
+// op.
+//
 // One object serves one thread and one problem, and allocates nothing once it has grown to the
 // problem's size. There are no globals: hundreds may run at once.
 
@@ -19,17 +24,18 @@
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 #include "tutti/plan/world/world_ledger.h"
-#include "tutti/runtime/sim/event_queue.h"
 #include "tutti/runtime/sim/ledger.h"
-#include "tutti/runtime/sim/links/channels.h"
-#include "tutti/runtime/sim/links/flows.h"
 #include "tutti/runtime/sim/options.h"
+#include "tutti/runtime/sim/physical_state.h"
 #include "tutti/runtime/sim/tails.h"
+#include "tutti/runtime/streams.h"
 #include "tutti/trace/trace.h"
 
 namespace tutti {
 
-class PhysicalSimulator {
+class RememberedRun;
+
+class PhysicalSimulator : private PhysicalState {
  public:
   // Keeps a reference to the problem.
   explicit PhysicalSimulator(const Problem& problem);
@@ -53,23 +59,6 @@ class PhysicalSimulator {
   const Trace& trace() const { return trace_; }
 
  private:
-  struct Transfer {
-    ValueId value;
-    MemoryId from;
-    MemoryId to;
-    const Route* route = nullptr;  // null: its time was given
-    int hop = 0;
-    Duration hop_start{0};
-    double factor = 1;  // how this draw differs from the mean
-  };
-  struct Waiting {  // an op that waits for a slot; the smallest key goes first
-    int64_t key;
-    int32_t op;
-    friend bool operator>(const Waiting& a, const Waiting& b) {
-      return a.key != b.key ? a.key > b.key : a.op > b.op;
-    }
-  };
-  enum class Presence : uint8_t { absent, on_its_way, present };
   // What a decider sees: made for the first run that has one.
   struct World {
     Cluster cluster;
@@ -83,7 +72,18 @@ class PhysicalSimulator {
           ledger(cluster, {}, kUnlimitedDepth) {}
   };
 
-  void reset(const SimOptions& options);
+  void begin(const SimOptions& options);
+  // The state before the first instant.
+  void reset();
+  void place_all(const Plan& plan);
+  // Of repeated passes (PassWindow).
+  void begin_passes();
+  bool begins_later(OpId op) const { return op.index >= begun_ops_; }
+  void end_op_of_pass(OpId op);
+  void begin_next_pass(OpId after);
+  void request_inputs();
+  // Takes the latest state that the plan shares with the remembered run. False if there is none.
+  bool start_from(RememberedRun& remembered, const Plan& plan);
   Result<Duration> loop(Decider* decider);
   void decide(Decider& decider);
   Error explain_standstill() const;
@@ -94,11 +94,16 @@ class PhysicalSimulator {
   void dispatch_devices();
   void dispatch_device(int32_t device);
   OpId next_to_start(int32_t device);
+  bool has_room(OpId op, MemoryId memory);
   void start_op(OpId op, int32_t device);
   void finish_op(OpId op);
   void reader_gets_operand(OpId reader, OpId producer);
 
+  void issue_streams();
+  void serve(const std::vector<Streams::Served>& served);
+
   int32_t take_transfer();
+  int32_t new_transfer(ValueId value, MemoryId from, MemoryId to);
   void request_transfer(ValueId value, MemoryId from, MemoryId to);
   Duration given_time(ValueId value, MemoryId to) const;
   void retry_for_room();
@@ -116,12 +121,18 @@ class PhysicalSimulator {
     return presence_[static_cast<size_t>(value.index) * memories_ +
                      static_cast<size_t>(memory.index)];
   }
+  // Work that is left keeps a device busy for at least that long: true if no run can end in time.
+  bool ends_too_late(int32_t device) const {
+    return options_.give_up_beyond != kNever && !options_.sample &&
+           now_ + work_left_[device] / slot_count_[device] > options_.give_up_beyond;
+  }
   // Invalid while the op has no device.
   MemoryId memory_of(OpId op) const { return memory_of_[op.index]; }
 
   const Problem& problem_;
   size_t memories_;
   std::vector<MemoryId> device_memory_;
+  std::vector<int32_t> slot_count_;      // by device
   std::vector<int32_t> producer_edges_;  // by op: operands made by other ops
   std::vector<std::pair<ValueId, MemoryId>> homed_inputs_;
   std::vector<Duration> tail_;  // by op, see tails.h
@@ -129,40 +140,20 @@ class PhysicalSimulator {
   // The run.
   SimOptions options_;
   const Plan* plan_ = nullptr;  // null: online
-  Duration now_{0};
-  int64_t turn_ = 0;  // of ops becoming ready
-  int32_t unfinished_ = 0;
-  Duration latest_end_{0};  // the makespan is at least this, if durations are means
-  EventQueue events_;
+  bool too_long_ = false;       // more work is left for a device than may be
   Trace trace_;
-
-  // By op.
-  std::vector<DeviceId> device_of_;
-  std::vector<MemoryId> memory_of_;
-  std::vector<int32_t> absent_;  // operands not in its memory yet
-  std::vector<Duration> start_;
-  std::vector<Duration> finish_;  // expected while it runs
-  std::vector<int32_t> slot_of_;
-  std::vector<Duration> ready_at_;
-  std::vector<OpId> decided_by_;
-  // By device.
-  std::vector<std::vector<Waiting>> waiting_;     // heaps
-  std::vector<std::vector<int32_t>> free_slots_;  // heaps, the smallest on top
-  std::vector<std::vector<OpId>> last_on_slot_;
-  std::vector<size_t> next_in_order_;  // into the plan's strict order
-  std::vector<uint8_t> marked_;
+  Ledger ledger_;
+  Streams streams_;
+  std::vector<Streams::Copy> copies_;    // that set out now
+  std::vector<Streams::Served> served_;  // ops that got a weight now
+  std::vector<uint8_t> marked_;          // by device
   std::vector<int32_t> marked_devices_;  // to be looked at before time goes on
   std::vector<Waiting> put_aside_;       // ops for which memory is short just now
-  // Values and transfers.
-  std::vector<Presence> presence_;  // by value x memory
-  std::vector<Transfer> transfers_;
-  std::vector<int32_t> free_transfers_;  // entries of transfers_ that can be used again
-  std::vector<std::vector<int32_t>> waiting_for_room_;  // by memory
-  int32_t room_waiters_ = 0;
-  Channels channels_;
-  Flows flows_;
-  Ledger ledger_;
   std::vector<int32_t> scratch_;
+  int32_t begun_ops_ = 0;                    // of the passes that have begun
+  std::vector<int32_t> unfinished_of_pass_;  // by pass
+  size_t passes_ended_ = 0;                  // with all before them
+  size_t next_input_ = 0;                    // of the passes that have not begun
   // Online.
   std::unique_ptr<World> world_;
   bool overfull_ = false;  // an op or its inputs fit nowhere

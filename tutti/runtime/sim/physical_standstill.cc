@@ -10,8 +10,16 @@ namespace tutti {
 
 Error PhysicalSimulator::explain_standstill() const {
   const Graph& graph = problem_.graph;
-  if (ledger_.enforced()) {
-    if (const MemoryId memory = ledger_.overfull(); memory.valid()) {
+  if (ledger_.keeps_books()) {
+    const MemoryId memory = ledger_.overfull();
+    if (memory.valid() && streams_.active()) {
+      return infeasible(fmt::format(
+          "the weights in memory '{}', its stream buffer and the graph inputs that ops read there "
+          "take {} bytes more than its {}; keep fewer weights or allow more memory",
+          problem_.machine.memory(memory).name, -ledger_.left(memory),
+          bytes_to_text(problem_.memory_limit(memory))));
+    }
+    if (memory.valid()) {
       return infeasible(fmt::format(
           "the graph inputs that the ops in memory '{}' read take {} bytes more than its {}; allow "
           "more memory or spread the ops",
@@ -52,6 +60,14 @@ Error PhysicalSimulator::explain_standstill() const {
         "there",
         to_text(now_), graph.value_name(transfer.value), graph.bytes(transfer.value),
         problem_.machine.memory(transfer.to).name, ledger_.left(transfer.to)));
+  }
+  if (const OpId op = streams_.active() ? streams_.stuck() : OpId{}; op.valid()) {
+    const int64_t buffer = plan_->weights.stream_buffer_bytes[memory_of(op).index];
+    return infeasible(fmt::format(
+        "the run stands still at {}: the streamed weights of op '{}' do not fit the stream buffer "
+        "of "
+        "memory '{}', which has {} bytes; make the buffer larger or keep the weights",
+        to_text(now_), graph.op_name(op), problem_.machine.memory(memory_of(op)).name, buffer));
   }
   return infeasible(fmt::format(
       "the run stands still at {} with {} ops left: the plan's strict order contradicts the graph",

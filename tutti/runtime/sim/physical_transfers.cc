@@ -32,8 +32,25 @@ int32_t PhysicalSimulator::take_transfer() {
   return index;
 }
 
-void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId to) {
-  presence(value, to) = Presence::on_its_way;
+// Streams have their room in the buffer: they wait for channels alone.
+void PhysicalSimulator::issue_streams() {
+  copies_.clear();
+  served_.clear();
+  streams_.issue(copies_, served_);
+  for (const Streams::Copy& copy : copies_) {
+    const MemoryId home = problem_.home(copy.weight);
+    const int32_t index = new_transfer(copy.weight, home, copy.to);
+    transfers_[index].route = problem_.machine.route(home, copy.to);
+    request_hop(index);
+  }
+  serve(served_);
+}
+
+void PhysicalSimulator::serve(const std::vector<Streams::Served>& served) {
+  for (const Streams::Served& one : served) reader_gets_operand(one.op, one.room_by);
+}
+
+int32_t PhysicalSimulator::new_transfer(ValueId value, MemoryId from, MemoryId to) {
   const int32_t index = take_transfer();
   Transfer& transfer = transfers_[index];
   transfer.value = value;
@@ -49,6 +66,13 @@ void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId 
     Rng rng = stream(options_.seed, Stream::transfers, item);
     transfer.factor = problem_.costs.transfer_noise().draw(rng);
   }
+  return index;
+}
+
+void PhysicalSimulator::request_transfer(ValueId value, MemoryId from, MemoryId to) {
+  presence(value, to) = Presence::on_its_way;
+  const int32_t index = new_transfer(value, from, to);
+  Transfer& transfer = transfers_[index];
   Duration given{-1};
   if (problem_.costs.has_given_transfers()) given = given_time(value, to);
   if (given.count() < 0) transfer.route = problem_.machine.route(from, to);
@@ -83,6 +107,7 @@ void PhysicalSimulator::retry_for_room() {
     for (const int32_t index : waiting) {
       Transfer& transfer = transfers_[index];
       if (!ledger_.fits_copy(transfer.value, transfer.to)) {
+        was_tight_ = true;
         waiting[kept++] = index;
         continue;
       }
@@ -143,6 +168,11 @@ void PhysicalSimulator::finish_hop(int32_t index) {
 void PhysicalSimulator::finish_transfer(int32_t index) {
   const Transfer transfer = transfers_[index];
   free_transfers_.push_back(index);
+  if (streams_.manages(transfer.value)) {
+    served_.clear();
+    streams_.arrive(transfer.value, transfer.to, served_);
+    return serve(served_);
+  }
   presence(transfer.value, transfer.to) = Presence::present;
   if (plan_ == nullptr) world_->ledger.arrive(*world_->status, transfer.value, transfer.to);
   ledger_.finish_copy(transfer.value);

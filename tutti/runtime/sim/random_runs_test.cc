@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tutti/plan/bound.h"
+#include "tutti/runtime/sim/passes.h"
 #include "tutti/runtime/sim/sim.h"
 #include "tutti/runtime/sim/testing.h"
 #include "tutti/trace/check.h"
@@ -89,6 +91,43 @@ TEST(RandomRuns, ThatStandStillAreCaughtWhateverTheirMemory) {
         << "run " << i;
   }
   EXPECT_GT(ended, 100);
+}
+
+// Shared links divide time by floating point, which rounds differently later on.
+TEST(RandomRuns, OfRepeatedPassesTakeTheMakespanOneAtATime) {
+  int compared = 0;
+  for (uint64_t i = 0; i < 300; ++i) {
+    Rng rng = Rng(47).split(i);
+    const World world = testing::random_world({.limits = false}, rng);
+    if (world.problem->has_homed_weights()) continue;  // they are sent to the first pass alone
+    ++compared;
+    const Plan plan = testing::random_plan(*world.problem, rng);
+    const Result<Trace> alone = SimRuntime().run(*world.problem, plan);
+    ASSERT_TRUE(alone) << alone.error().message;
+    const Result<Duration> time = must(Passes::make(*world.problem, 1)).time_per_pass(plan);
+    ASSERT_TRUE(time) << time.error().message;
+    EXPECT_NEAR(static_cast<double>(time->count()), static_cast<double>(alone->makespan.count()), 2)
+        << "run " << i;
+  }
+  EXPECT_GT(compared, 100);
+}
+
+TEST(RandomRuns, OfRepeatedPassesAreNeverShorterThanTheirBounds) {
+  int ended = 0;
+  for (uint64_t i = 0; i < 400; ++i) {
+    Rng rng = Rng(53).split(i);
+    const World world = testing::random_world({.limits = i % 2 == 0}, rng);
+    const Plan plan = testing::random_plan(*world.problem, rng);
+    const Bounds bounds = lower_bounds(*world.problem);
+    for (const int in_flight : {1, 2, 5}) {
+      const Result<Duration> time =
+          must(Passes::make(*world.problem, in_flight)).time_per_pass(plan);
+      if (!time) continue;  // for want of memory
+      ++ended;
+      EXPECT_GE(*time, bound_per_pass(*world.problem, bounds, in_flight)) << "run " << i;
+    }
+  }
+  EXPECT_GT(ended, 500);
 }
 
 }  // namespace

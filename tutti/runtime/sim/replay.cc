@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "tutti/runtime/null/null.h"
+#include "tutti/runtime/sim/passes.h"
 #include "tutti/runtime/sim/sim.h"
 
 namespace tutti {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::array kPlanReplayRules = {
     Rule{"standstill", "a simulated run of the plan ends"},
     Rule{"timeline", "a timeline that is said to be simulated is that of the plan's run"},
+    Rule{"steady state", "the time per pass of a plan for repeated passes is a simulated one"},
 };
 constexpr std::array kTraceReplayRules = {
     Rule{"replay", "a simulated run comes out the same when it is simulated again"},
@@ -31,6 +33,23 @@ void compare_timeline(const Problem& problem, const Plan& plan, const Trace& run
         "timeline is said to be of, it runs from {} ns to {} ns",
         problem.graph.op_name(span.op), plan.start[span.op.index].count(),
         plan.finish[span.op.index].count(), span.start.count(), span.finish.count());
+  }
+}
+
+// A plan for one pass claims nothing.
+void check_steady_state(const Problem& problem, const Plan& plan, Verdict& verdict) {
+  verdict.begin("steady state");
+  if (!plan.passes) return;
+  Result<Passes> passes = Passes::make(problem, plan.passes->in_flight);
+  if (!passes) return verdict.set_aside("steady state", passes.error().message);
+  const Result<Duration> found = passes->time_per_pass(plan);
+  if (!found) {
+    verdict.add("with {} passes in flight, {}", plan.passes->in_flight, found.error().message);
+  } else if (*found != plan.passes->time_per_pass) {
+    verdict.add(
+        "the plan says that a pass takes {} ns with {} passes in flight, and a simulated "
+        "one takes {} ns",
+        plan.passes->time_per_pass.count(), plan.passes->in_flight, found->count());
   }
 }
 
@@ -135,6 +154,7 @@ Judgement replay_plan(const Problem& problem, const Plan& plan) {
     verdict.begin("timeline");
     compare_timeline(problem, plan, *run, verdict);
   }
+  if (run) check_steady_state(problem, plan, verdict);
   return verdict.take_judgement();
 }
 

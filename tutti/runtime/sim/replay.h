@@ -15,7 +15,8 @@
 namespace tutti {
 
 // "standstill": a simulated run of the plan ends. "timeline": one that is said to be of a simulated
-// run is. Requires a plan that judge_plan finds good.
+// run is. "steady state": so is the time per pass of a plan for repeated passes. Requires a plan
+// that judge_plan finds good.
 Judgement replay_plan(const Problem& problem, const Plan& plan);
 std::span<const Rule> plan_replay_rules();
 

@@ -15,45 +15,10 @@
 namespace tutti {
 namespace {
 
-constexpr int kRounds = 20;
-constexpr size_t kLongMessage = size_t{1} << 20;
-
-// A way there and back, of that many bytes each.
-Duration round_trip(StarpuRanks& ranks, int other, const std::string& text) {
-  Duration shortest = kNever;
-  for (int round = 0; round < kRounds; ++round) {
-    const Duration begin = ranks.now();
-    ranks.send(other, text);
-    (void)ranks.receive(other);
-    shortest = std::min(shortest, ranks.now() - begin);
-  }
-  return shortest;
-}
-
-struct Network {
-  Duration latency{0};     // one way
-  double bytes_per_s = 0;  // one way
-};
-
 double rounded(double number) {
   if (number <= 0) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1);
   return std::round(number / unit) * unit;
-}
-
-// Between rank 0 and another, at rank 0.
-Network measure(StarpuRanks& ranks, int other) {
-  const std::string little(8, 'x');
-  const std::string much(kLongMessage, 'x');
-  if (ranks.rank() == other) {
-    for (int round = 0; round < 2 * kRounds; ++round) ranks.send(0, ranks.receive(0));
-  }
-  if (ranks.rank() != 0) return {};
-  const Duration there = round_trip(ranks, other, little) / 2;
-  const Duration longer = round_trip(ranks, other, much) / 2;
-  const double seconds = std::max(1e-9, static_cast<double>((longer - there).count()) / 1e9);
-  return {.latency = nanoseconds_of(rounded(static_cast<double>(there.count()))),
-          .bytes_per_s = rounded(static_cast<double>(kLongMessage) / seconds)};
 }
 
 struct Facts {
@@ -64,13 +29,13 @@ struct Facts {
   Duration launch_overhead{0};
 };
 
-Result<Facts> own_facts(const StarpuRanks& ranks) {
+Result<Facts> own_facts(const StarpuRanks& ranks, int reserved) {
   const Result<Machine> host = discover_machine();
   if (!host) return host.error();
   const Device& cpu = host->device(DeviceId{0});
   const double units = std::max(1, cpu.units);
   return Facts{
-      .cores = static_cast<int>(ranks.cores().size()),
+      .cores = static_cast<int>(ranks.cores().size()) - reserved,
       .flops_per_s = cpu.flops_per_s / units,
       .bytes_per_s = cpu.bytes_per_s / units,
       .memory_bytes = host->memory(host->host_memory()).capacity_bytes / ranks.neighbours(),
@@ -103,26 +68,56 @@ std::vector<std::string> names_of_hosts(const StarpuRanks& ranks) {
   return names;
 }
 
-void add_host(MachineSpec& spec, const std::string& name, const Facts& facts) {
+int reserved_cores(const DiscoverOptions& options, const StarpuRanks& ranks) {
+  const auto cores = static_cast<int>(ranks.cores().size());
+  if (options.reserved_cores < 0) return ranks.several() && cores >= 3 ? 1 : 0;
+  return std::min(options.reserved_cores, cores - 1);
+}
+
+void add_host(MachineSpec& spec, const std::string& name, const Facts& facts,
+              const DiscoverOptions& options) {
   spec.hosts.push_back({.name = name, .memory_bytes = facts.memory_bytes});
-  const int devices = std::min(facts.cores, most_starpu_workers());
-  for (int i = 0; i < devices; ++i) {
-    const int cores = facts.cores * (i + 1) / devices - facts.cores * i / devices;
-    spec.devices.push_back({.device = {.name = fmt::format("{}.cpu{}", name, i),
-                                       .kind = cores == 1 ? "cpu" : fmt::format("cpu-{}", cores),
+  const int workers = std::min(facts.cores, most_starpu_workers());
+  const auto add = [&](const std::string& device, int slots, int cores) {
+    const int team = cores / slots;  // rates are those of one op
+    spec.devices.push_back({.device = {.name = device,
+                                       .kind = team == 1 ? "cpu" : fmt::format("cpu-{}", team),
+                                       .slots = slots,
                                        .units = cores,
-                                       .flops_per_s = cores * facts.flops_per_s,
-                                       .bytes_per_s = cores * facts.bytes_per_s,
+                                       .flops_per_s = team * facts.flops_per_s,
+                                       .bytes_per_s = team * facts.bytes_per_s,
                                        .launch_overhead = facts.launch_overhead},
                             .host = name,
                             .uses_host_memory = true});
+  };
+  if (!options.device_for_each_core) {
+    return add(name + ".cpu", workers, facts.cores / workers * workers);
+  }
+  for (int i = 0; i < workers; ++i) {
+    const int cores = facts.cores * (i + 1) / workers - facts.cores * i / workers;
+    add(fmt::format("{}.cpu{}", name, i), 1, cores);
+  }
+}
+
+void add_network(MachineSpec& spec, const std::vector<std::string>& names,
+                 const MeasuredNetwork& network) {
+  spec.switches.push_back(
+      {.name = "network", .bytes_per_s = rounded(network.together_bytes_per_s)});
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto latency = static_cast<double>(network.links[i].latency.count());
+    spec.links.push_back({.name = names[i] + "-network",
+                          .ends = {names[i], "network"},
+                          .latency = nanoseconds_of(rounded(latency)) / 2,
+                          .bytes_per_s = rounded(network.links[i].bytes_per_s),
+                          .sharing = Sharing::shared});
   }
 }
 
 }  // namespace
 
-Result<Machine> discover_ranks(StarpuRanks& ranks) {
-  const Result<Facts> own = own_facts(ranks);
+Result<Machine> discover_ranks(StarpuRanks& ranks, const DiscoverOptions& options) {
+  const int reserved = reserved_cores(options, ranks);
+  const Result<Facts> own = own_facts(ranks, reserved);
   const Result<void> known = own ? Result<void>() : Result<void>(own.error());
   if (Result<void> good = ranks.agree(known); !good) return good.error();
   const std::vector<std::string> all = ranks.gather_all(to_text(*own));
@@ -130,27 +125,9 @@ Result<Machine> discover_ranks(StarpuRanks& ranks) {
   const std::vector<std::string> names = names_of_hosts(ranks);
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const auto at = static_cast<size_t>(rank);
-    add_host(spec, names[at], facts_from(all[at]));
+    add_host(spec, names[at], facts_from(all[at]), options);
   }
-  if (ranks.several()) spec.switches.push_back({.name = "network"});
-  Network best;  // of rank 0's own link: as good as the best of the others
-  for (int rank = 1; rank < ranks.size(); ++rank) {
-    const Network network = measure(ranks, rank);
-    best.latency = rank == 1 ? network.latency : std::min(best.latency, network.latency);
-    best.bytes_per_s = std::max(best.bytes_per_s, network.bytes_per_s);
-    spec.links.push_back({.name = names[static_cast<size_t>(rank)] + "-network",
-                          .ends = {names[static_cast<size_t>(rank)], "network"},
-                          .latency = network.latency / 2,
-                          .bytes_per_s = network.bytes_per_s,
-                          .sharing = Sharing::shared});
-  }
-  if (ranks.several()) {
-    spec.links.push_back({.name = names[0] + "-network",
-                          .ends = {names[0], "network"},
-                          .latency = best.latency / 2,
-                          .bytes_per_s = best.bytes_per_s,
-                          .sharing = Sharing::shared});
-  }
+  if (ranks.several()) add_network(spec, names, measure_network(ranks, reserved));
   // Rank 0 measured; the others take its machine.
   std::string text;
   Result<void> made;

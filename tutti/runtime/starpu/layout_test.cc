@@ -54,28 +54,32 @@ TEST(Layout, RefusesWhatRanksCannotServe) {
 }
 
 // Two ranks, whose clocks have been made one: a runs on the first from 105 to 110, its value is
-// received by the second at 112, where b runs from 113 to 120.
+// sent at 111 and received by the second at 112, where b runs from 113 to 120.
 TEST(Records, OfAllRanksBecomeOneTrace) {
   const World world(
       graph_from(R"("ops":[{"name":"a","kind":"k","run_time_ns":5,"outputs":[{"bytes":8}]},
                            {"name":"b","kind":"k","run_time_ns":5,"operands":["a"]}])"),
       two_hosts());
   const auto ns = [](int64_t count) { return Duration(count); };
-  RankRecords first{.began = ns(100), .ops = {{OpId{0}, DeviceId{0}, 0, ns(105), ns(110)}}};
+  TransferSpan message{.value = ValueId{0}, .from = MemoryId{0}, .to = MemoryId{1}};
+  message.start = ns(111);
+  message.finish = kNever;
+  RankRecords first{.began = ns(100),
+                    .ops = {{OpId{0}, DeviceId{0}, 0, ns(105), ns(110)}},
+                    .transfers = {message}};
+  message.start = kNever;
+  message.finish = ns(112);
   RankRecords second{.began = ns(101),
                      .ops = {{OpId{1}, DeviceId{1}, 0, ns(113), ns(120)}},
-                     .transfers = {{.value = ValueId{0},
-                                    .from = MemoryId{0},
-                                    .to = MemoryId{1},
-                                    .start = kNever,
-                                    .finish = ns(112)}}};
-  const Trace trace = to_trace(*world.problem, /*scheduler=*/"",
-                               {records_from(to_bytes(second)), records_from(to_bytes(first))});
+                     .transfers = {message}};
+  const std::vector<RankRecords> records = {records_from(to_bytes(second)),
+                                            records_from(to_bytes(first))};
+  const Trace trace = to_trace(*world.problem, /*scheduler=*/"", records);
   EXPECT_EQ(trace.makespan, ns(20));
   ASSERT_EQ(trace.ops.size(), 2U);
   EXPECT_EQ(trace.ops[0].start, ns(5));
   ASSERT_EQ(trace.transfers.size(), 1U);
-  EXPECT_EQ(trace.transfers[0].start, ns(10));  // when it was made
+  EXPECT_EQ(trace.transfers[0].start, ns(11));
   EXPECT_EQ(trace.transfers[0].finish, ns(12));
 }
 

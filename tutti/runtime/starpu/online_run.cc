@@ -4,6 +4,7 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tutti/base/check.h"
 #include "tutti/plan/world/online_choices.h"
@@ -15,25 +16,21 @@ OnlineRun::OnlineRun(const RankRun::Place& place, Session& session, const Proble
     : base_(place, session, problem), policy_(policy) {
   const Graph& graph = problem.graph;
   const auto ops = static_cast<size_t>(graph.size());
-  base_.first_copy_.assign(static_cast<size_t>(graph.value_count()), -1);
-  base_.tasks_.resize(ops);
-  // StarPU and its threads look at these while others are added, so that nothing may move: an edge
-  // needs one transfer at most.
-  base_.copies_.reserve(static_cast<size_t>(graph.value_count() + graph.edge_count()));
-  base_.transfers_.reserve(static_cast<size_t>(graph.edge_count()));
+  base_.on_end_ = [this](RankRun::Task& task) {
+    const std::lock_guard lock(mutex_);
+    completed(task);
+  };
   placement_.resize(ops);
   finish_.assign(ops, Duration{0});
   on_.resize(static_cast<size_t>(problem.machine.size()));
   for (const OpId op : graph.ops()) {
-    int32_t unmade = 0;
-    for (const EdgeId edge : graph.edges(op)) unmade += graph.edge_from(edge).valid();
-    unmade_.push_back(unmade);
-    if (unmade == 0) undecided_.push_back(op);
+    unmade_.push_back(graph.made_operands(op));
+    if (unmade_.back() == 0) undecided_.push_back(op);
   }
 }
 
 Duration OnlineRun::now() const {
-  return base_.place_.ranks.now() - base_.began_.common;
+  return base_.place_.ranks.now() - base_.began_;
 }
 
 // What is placed there and has not ended, as long as its costs say, over the slots.
@@ -67,28 +64,45 @@ void OnlineRun::decide() {
 }
 
 // The value's copy in a memory, with the transfer that brings it if it is new.
-int32_t OnlineRun::copy_in(ValueId value, MemoryId memory) {
-  int32_t copy = base_.find_copy(value, memory);
-  if (copy >= 0) return copy;
-  const Graph& graph = base_.graph_;
-  const OpId producer = graph.producer(value);
+RankRun::Copy& OnlineRun::copy_in(ValueId value, MemoryId memory) {
+  if (RankRun::Copy* found = base_.find_copy(value, memory)) return *found;
+  const OpId producer = base_.graph_.producer(value);
   const MemoryId home = producer.valid()
                             ? base_.place_.machine.memory_of(placement_[producer.index])
                             : base_.problem_.home(value);
-  const int32_t source = !home.valid() || home == memory ? -1 : copy_in(value, home);
-  copy = base_.add_copy(value, memory, source);
-  base_.register_here(copy);
-  if (source < 0) return copy;
-  base_.transfers_.push_back({.run = &base_, .placed = {}, .copy = copy});
-  RankRun::Task& task = base_.transfers_.back();
+  RankRun::Copy* source = nullptr;
+  if (home.valid() && home != memory) source = &copy_in(value, home);
+  RankRun::Copy& copy = base_.add_copy(value, memory, source);
+  if (source == nullptr) {
+    base_.provide_input(copy);  // what an op made has had its copy since the op was placed
+    copy.there = true;
+    return copy;
+  }
+  RankRun::Task& task = base_.transfers_.emplace_back();
+  task.run = &base_;
   for (const DeviceId device : base_.place_.machine.devices()) {
     if (base_.place_.machine.memory_of(device) == memory) task.placed.device = device;
   }
-  std::vector<starpu_data_descr> data = {
-      {base_.copies_[static_cast<size_t>(source)].handle, STARPU_R},
-      {base_.copies_[static_cast<size_t>(copy)].handle, STARPU_W}};
-  submit(task, base_.session_.codelet("transfer"), data);
+  task.codelet = base_.session_.codelet("transfer");
+  read(task, *source);
+  task.values.push_back(&copy);
+  start(task);
   return copy;
+}
+
+// Bytes stay until the end of the run: what is placed later may read them.
+void OnlineRun::read(RankRun::Task& task, RankRun::Copy& copy) {
+  task.values.push_back(&copy);
+  ++task.operands;
+  copy.uses.store(std::numeric_limits<int32_t>::max());
+  if (copy.there) return;
+  copy.readers.push_back(&task);
+  task.missing.fetch_add(1);
+}
+
+void OnlineRun::start(RankRun::Task& task) {
+  base_.left_.fetch_add(1);
+  if (task.missing.load() == 0) base_.submit(task);
 }
 
 void OnlineRun::place(OpId op, DeviceId device) {
@@ -104,62 +118,28 @@ void OnlineRun::place(OpId op, DeviceId device) {
   RankRun::Task& task = base_.tasks_[op.index];
   task.run = &base_;
   task.placed = {.device = device, .op = op, .priority = static_cast<int64_t>(placed_.size())};
-  std::vector<int32_t> read;
-  std::vector<starpu_data_descr> data;
-  for (const ValueId value : graph.operands(op)) {
-    const int32_t copy = copy_in(value, memory);
-    const auto at = std::find(read.begin(), read.end(), copy);
-    task.buffers.push_back(static_cast<int32_t>(at - read.begin()));
-    if (at != read.end()) continue;
-    read.push_back(copy);
-    data.push_back({base_.copies_[static_cast<size_t>(copy)].handle, STARPU_R});
-  }
+  for (const ValueId value : graph.operands(op)) read(task, copy_in(value, memory));
   for (const ValueId value : graph.outputs(op)) {
-    const int32_t copy = base_.add_copy(value, memory, -1);
-    base_.register_here(copy);
-    data.push_back({base_.copies_[static_cast<size_t>(copy)].handle, STARPU_W});
+    task.values.push_back(&base_.add_copy(value, memory, nullptr));
   }
-  submit(task, base_.session_.codelet(graph.op_kind_name(op)), data);
-}
-
-void OnlineRun::submit(RankRun::Task& task, starpu_codelet* codelet,
-                       std::vector<starpu_data_descr>& data) {
-  ++in_flight_;
-  told_.push_back({this, &task});
-  task.task = starpu_task_build(codelet, STARPU_DATA_MODE_ARRAY, data.data(),
-                                static_cast<int>(data.size()), 0);
-  TUTTI_CHECK(task.task != nullptr);
-  task.task->cl_arg = &task;
-  task.task->cl_arg_size = sizeof(task);
-  task.task->destroy = 0;
-  task.task->sched_data = &task.placed;
-  task.task->callback_func = task_ended;
-  task.task->callback_arg = &told_.back();
-  TUTTI_CHECK(starpu_task_submit(task.task) == 0);
-}
-
-void OnlineRun::task_ended(void* argument) {
-  const Told& told = *static_cast<const Told*>(argument);
-  const std::lock_guard lock(told.run->mutex_);
-  told.run->completed(*told.task);
+  task.codelet = base_.session_.codelet(graph.op_kind_name(op));
+  start(task);
 }
 
 void OnlineRun::completed(RankRun::Task& task) {
-  --in_flight_;
   const OpId op = task.placed.op;
   if (op.valid()) {
     ++ended_ops_;
     std::erase(on_[placement_[op.index].index], op);
     finish_[op.index] = now();
-    for (const ValueId value : base_.graph_.outputs(op)) {
-      for (const EdgeId edge : base_.graph_.consumers(value)) {
-        const OpId reader = base_.graph_.edge_to(edge);
-        if (--unmade_[reader.index] == 0) undecided_.push_back(reader);
-      }
+    for (const EdgeId edge : base_.graph_.out_edges(op)) {
+      const OpId reader = base_.graph_.edge_to(edge);
+      if (--unmade_[reader.index] == 0) undecided_.push_back(reader);
     }
   }
   if (!undecided_.empty()) decide();
-  if (in_flight_ == 0) ended_.notify_all();
+  base_.ended(task);
+  if (base_.left_.load() == 0) ended_.notify_all();
 }
 
 Result<void> OnlineRun::run() {
@@ -169,14 +149,13 @@ Result<void> OnlineRun::run() {
     }
   }
   base_.place_.queues.begin({});
-  base_.began_ = base_.anchor();
+  base_.began_ = base_.place_.ranks.now();
   {
     std::unique_lock lock(mutex_);
     if (!undecided_.empty()) decide();
-    ended_.wait(lock, [this] { return in_flight_ == 0; });
+    ended_.wait(lock, [this] { return base_.left_.load() == 0; });
   }
   starpu_task_wait_for_all();
-  base_.ended_ = base_.anchor();
   const MutexLock lock(base_.mutex_);
   if (base_.error_) return *base_.error_;
   if (ended_ops_ == base_.graph_.size()) return {};
@@ -187,7 +166,8 @@ Result<void> OnlineRun::run() {
 }
 
 Trace OnlineRun::trace() const {
-  Trace trace = to_trace(base_.problem_, /*scheduler=*/"", {base_.records()});
+  const RankRecords records = base_.records();
+  Trace trace = to_trace(base_.problem_, /*scheduler=*/"", {&records, 1});
   trace.placed = placed_;
   trace.pauses = pauses_;
   return trace;

@@ -6,7 +6,6 @@
 #define TUTTI_RUNTIME_STARPU_ONLINE_RUN_H_
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -41,29 +40,22 @@ class OnlineRun : private State {
   // All of these require mutex_.
   void decide();
   void place(OpId op, DeviceId device);
-  int32_t copy_in(ValueId value, MemoryId memory);
-  void submit(RankRun::Task& task, starpu_codelet* codelet, std::vector<starpu_data_descr>& data);
+  RankRun::Copy& copy_in(ValueId value, MemoryId memory);
+  void read(RankRun::Task& task, RankRun::Copy& copy);
+  void start(RankRun::Task& task);
   void completed(RankRun::Task& task);
-
-  struct Told {  // what a task's callback is given
-    OnlineRun* run;
-    RankRun::Task* task;
-  };
-  static void task_ended(void* argument);
 
   RankRun base_;
   Policy& policy_;
   // Callbacks of StarPU come from its threads.
   std::mutex mutex_;
   std::condition_variable ended_;
-  int64_t in_flight_ = 0;  // tasks
   int64_t ended_ops_ = 0;
   std::vector<OpId> undecided_;
   std::vector<int32_t> unmade_;        // by op
   std::vector<DeviceId> placement_;    // by op
   std::vector<Duration> finish_;       // by op, expected while it runs
   std::vector<std::vector<OpId>> on_;  // by device: placed and not ended
-  std::deque<Told> told_;
   std::vector<PlacedAt> placed_;
   std::vector<Pause> pauses_;
   std::optional<Duration> paused_;

@@ -34,8 +34,9 @@ struct Placed {
 
 class PlacedQueues {
  public:
-  // For so many devices. Keeps a reference.
-  PlacedQueues(int32_t devices, const Workers& workers);
+  // For so many devices. Keeps a reference. Where cores are shared, workers with nothing to do
+  // leave them sooner.
+  PlacedQueues(int32_t devices, const Workers& workers, bool shared_cores);
   ~PlacedQueues();
 
   // For starpu_conf. StarPU has one set of workers in a process, and so there is one of these.
@@ -46,6 +47,8 @@ class PlacedQueues {
 
   void push(starpu_task* task);
   starpu_task* pop(int worker);
+  // A worker found nothing, that many times in a row.
+  void rest(int64_t times) const;
 
  private:
   struct Waiting {
@@ -56,23 +59,32 @@ class PlacedQueues {
       return std::pair(other.priority, other.op) < std::pair(priority, op);
     }
   };
+  // Of one device. Workers of other devices never touch it.
   struct Queue {
-    std::priority_queue<Waiting> ready;
+    std::atomic<int64_t> waiting{0};  // tasks; looked at without the mutex
+    Mutex mutex;
+    std::deque<starpu_task*> transfers GUARDED_BY(mutex);
+    std::priority_queue<Waiting> ready GUARDED_BY(mutex);
     // Where a strict order holds: the order, how far it has come, and by op what is ready.
-    std::vector<OpId> order;
-    size_t next = 0;
-    std::vector<std::pair<OpId, starpu_task*>> early;
+    std::vector<OpId> order GUARDED_BY(mutex);
+    size_t next GUARDED_BY(mutex) = 0;
+    std::vector<std::pair<OpId, starpu_task*>> early GUARDED_BY(mutex);
   };
-  void let_next_in(Queue& queue) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  static void let_next_in(Queue& queue) TUTTI_THREAD_ATTRIBUTE(requires_capability(queue.mutex));
+  Queue& queue_of(DeviceId device) { return queues_[static_cast<size_t>(device.index)]; }
+  starpu_task* pop_other();
+  starpu_task* pop_from(Queue& queue);
+  DeviceId most_urgent(const std::vector<DeviceId>& devices);
   void wake(DeviceId device) const;
+  static void wake(int worker);
 
   const Workers& workers_;
   std::unique_ptr<starpu_sched_policy> policy_;
-  std::atomic<int64_t> waiting_{0};
-  Mutex mutex_;
-  std::vector<Queue> queues_ GUARDED_BY(mutex_);                        // by device
-  std::vector<std::deque<starpu_task*>> transfers_ GUARDED_BY(mutex_);  // by device
-  std::deque<starpu_task*> others_ GUARDED_BY(mutex_);                  // StarPU's own
+  int64_t patience_;
+  std::deque<Queue> queues_;  // by device
+  std::atomic<int64_t> others_waiting_{0};
+  Mutex others_mutex_;
+  std::deque<starpu_task*> others_ GUARDED_BY(others_mutex_);  // StarPU's own
 };
 
 }  // namespace tutti

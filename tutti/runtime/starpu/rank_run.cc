@@ -1,4 +1,5 @@
-// What a rank's run does in all modes: run an op in a task, and say afterwards what happened.
+// What a rank's run does in all modes: make a task of an op, run it, and say afterwards what
+// happened.
 
 #include "tutti/runtime/starpu/rank_run.h"
 
@@ -6,37 +7,25 @@
 #include <starpu.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
+#include "tutti/base/check.h"
+
 namespace tutti {
-namespace {
-
-Duration time_of(const timespec& time) {
-  return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
-}
-
-// Rounded down: what happens next is never earlier.
-Duration starpu_now() {
-  return Duration(static_cast<int64_t>(starpu_timing_now() * 1e3));
-}
-
-void* address_of(void* buffer) {
-  return reinterpret_cast<void*>(STARPU_VARIABLE_GET_PTR(buffer));
-}
-
-}  // namespace
 
 RankRun::RankRun(const Place& place, Session& session, const Problem& problem)
-    : place_(place), session_(session), problem_(problem), graph_(problem.graph) {}
+    : place_(place),
+      session_(session),
+      problem_(problem),
+      graph_(problem.graph),
+      first_copy_(static_cast<size_t>(graph_.value_count()), nullptr),
+      tasks_(static_cast<size_t>(graph_.size())),
+      on_end_([this](Task& task) { ended(task); }) {}
 
 RankRun::~RankRun() {
-  for (std::vector<Task>* tasks : {&tasks_, &transfers_}) {
-    for (Task& task : *tasks) {
-      if (task.task != nullptr) starpu_task_destroy(task.task);
-    }
-  }
   for (Copy& copy : copies_) {
-    if (copy.handle != nullptr) starpu_data_unregister_no_coherency(copy.handle);
+    if (!copy.kept) std::free(copy.bytes);
   }
 }
 
@@ -55,150 +44,151 @@ Result<void> RankRun::check_code(OpId op, DeviceId device) const {
 
 void RankRun::fail(Error error) {
   const MutexLock lock(mutex_);
-  if (!error_) error_ = std::move(error);
+  if (!error_) {
+    error_ = std::move(error);
+    failed_at_ = place_.ranks.now();
+  }
   failed_.store(true);
 }
 
-void RankRun::run_codelet(void** buffers, void* argument) {
+// The most urgent first: a worker may take the first one before the second is there.
+void RankRun::submit_all(std::vector<Task*>& ready) {
+  std::sort(ready.begin(), ready.end(), [](const Task* a, const Task* b) {
+    return std::pair(b->priority, a->placed.op) < std::pair(a->priority, b->placed.op);
+  });
+  for (Task* task : ready) submit(*task);
+  ready.clear();
+}
+
+void RankRun::submit(Task& task) {
+  starpu_task* made = starpu_task_create();
+  made->cl = task.codelet;
+  made->cl_arg = &task;
+  made->cl_arg_size = sizeof(task);
+  made->callback_func = task_ended;
+  made->callback_arg = &task;
+  made->priority = task.priority;
+  if (session_.scheduler().empty()) made->sched_data = &task.placed;
+  TUTTI_CHECK(starpu_task_submit(made) == 0);
+}
+
+void RankRun::run_codelet(void** /*buffers*/, void* argument) {
   auto& task = *static_cast<Task*>(argument);
-  task.run->execute(task, buffers);
+  task.run->execute(task);
+}
+
+void RankRun::task_ended(void* argument) {
+  auto& task = *static_cast<Task*>(argument);
+  task.run->on_end_(task);
+}
+
+// Ops of one kind are alike if their operands and outputs have the same shapes.
+uint32_t RankRun::footprint(starpu_task* task) {
+  const auto& mine = *static_cast<const Task*>(task->cl_arg);
+  const OpId op = mine.placed.op;
+  if (!op.valid()) return 0;
+  const Graph& graph = mine.run->graph_;
+  uint32_t sum = 0;
+  const auto add = [&](ValueId value) {
+    for (const int64_t size : graph.shape(value)) {
+      sum = starpu_hash_crc32c_be(static_cast<uint32_t>(size), sum);
+    }
+    sum = starpu_hash_crc32c_be(static_cast<uint32_t>(graph.bytes(value)), sum);
+  };
+  for (const ValueId value : graph.operands(op)) add(value);
+  for (const ValueId value : graph.outputs(op)) add(value);
+  return sum;
+}
+
+// With one of StarPU's schedulers a worker serves one device.
+DeviceId RankRun::device_of(const Task& task) const {
+  return task.placed.device.valid() ? task.placed.device : place_.workers.devices(task.worker)[0];
 }
 
 // After a failure nothing is computed any more, but every task and message still comes to its end,
 // here and at the other ranks.
-void RankRun::execute(Task& task, void** buffers) {
+void RankRun::execute(Task& task) {
   Pulse& pulse = place_.ranks.pulse();
   pulse.busy.fetch_add(1);
-  if (task.copy >= 0) {
-    execute_transfer(task, buffers);
+  task.worker = starpu_worker_get_id();
+  const DeviceId device = device_of(task);
+  task.start = place_.ranks.now();
+  for (size_t i = task.operands; i < task.values.size(); ++i) make_room(*task.values[i]);
+  if (!task.placed.op.valid()) {
+    std::memcpy(task.values[1]->bytes, task.values[0]->bytes, bytes_of(*task.values[0]));
   } else if (!over()) {
-    const int worker = starpu_worker_get_id();
-    const DeviceId device =
-        task.placed.device.valid() ? task.placed.device : place_.workers.devices(worker)[0];
-    execute_op(task, device, worker, buffers);
+    execute_op(task, device);
   }
+  task.finish = place_.ranks.now();
   pulse.events.fetch_add(1);
   pulse.busy.fetch_sub(1);
 }
 
-void RankRun::execute_op(Task& task, DeviceId device, int worker, void** buffers) {
+void RankRun::execute_op(const Task& task, DeviceId device) {
   const OpId op = task.placed.op;
   if (place_.options.stop.now()) {
     return fail(
         failed(fmt::format("cancelled after {} of {} ops", ended_ops_.load(), graph_.size())));
   }
   std::vector<ConstBlock> operands;
-  size_t next = 0;
-  for (const ValueId value : graph_.operands(op)) {
-    const size_t at = task.buffers.empty() ? next : static_cast<size_t>(task.buffers[next]);
-    operands.emplace_back(graph_.shape(value), graph_.dtype(value), address_of(buffers[at]));
-    ++next;
-  }
-  size_t at =
-      task.buffers.empty()
-          ? next
-          : static_cast<size_t>(*std::max_element(task.buffers.begin(), task.buffers.end()) + 1);
   std::vector<Block> outputs;
-  for (const ValueId value : graph_.outputs(op)) {
-    outputs.push_back({graph_.shape(value), graph_.dtype(value), address_of(buffers[at++])});
+  for (size_t i = 0; i < task.values.size(); ++i) {
+    const ValueId value = task.values[i]->value;
+    std::byte* bytes = task.values[i]->bytes;
+    if (i < task.operands) operands.emplace_back(graph_.shape(value), graph_.dtype(value), bytes);
+    if (i >= task.operands) outputs.push_back({graph_.shape(value), graph_.dtype(value), bytes});
   }
   const Attributes attributes(graph_.attributes(op));
   OpCall call{
       .op = graph_.op_name(op), .attributes = attributes, .operands = operands, .outputs = outputs};
-  const Result<void> done = place_.workers.run(worker, device, *code(op, device), call);
+  const Result<void> done = place_.workers.run(task.worker, device, *code(op, device), call);
   ended_ops_.fetch_add(1);
   if (done) return;
   fail(failed(fmt::format("op '{}' on device '{}': {}", graph_.op_name(op),
                           place_.machine.device(device).name, done.error().message)));
 }
 
-void RankRun::execute_transfer(Task& task, void** buffers) const {
-  const int64_t bytes = graph_.bytes(copies_[static_cast<size_t>(task.copy)].value);
-  std::memcpy(address_of(buffers[1]), address_of(buffers[0]), static_cast<size_t>(bytes));
+// What was made is there, and what was read may go.
+void RankRun::ended(Task& task) {
+  std::vector<Task*> ready;
+  for (size_t i = task.operands; i < task.values.size(); ++i) arrive(*task.values[i], ready);
+  submit_all(ready);
+  for (size_t i = 0; i < task.operands; ++i) used(*task.values[i]);
+  count_down(1);
 }
 
-// The two clocks at one moment: of several readings the one that nothing came between.
-RankRun::Anchor RankRun::anchor() const {
-  Anchor best;
-  Duration shortest = kNever;
-  for (int i = 0; i < 8; ++i) {
-    const Duration before = starpu_now();
-    const Duration common = place_.ranks.now();
-    const Duration lasted = starpu_now() - before;
-    if (lasted >= shortest) continue;
-    shortest = lasted;
-    best = {before + lasted / 2, common};
-  }
-  return best;
-}
-
-Duration RankRun::common_time(Duration starpu) const {
-  const auto span = static_cast<double>((ended_.starpu - began_.starpu).count());
-  const auto common = static_cast<double>((ended_.common - began_.common).count());
-  const auto since = static_cast<double>((starpu - began_.starpu).count());
-  return began_.common + Duration(std::llround(span > 0 ? since * (common / span) : since));
+void RankRun::count_down(int64_t tasks) {
+  if (left_.fetch_sub(tasks) != tasks) return;
+  { const std::lock_guard lock(done_mutex_); }  // a waiter sees the number or the notice
+  done_.notify_all();
 }
 
 RankRecords RankRun::records() const {
   RankRecords records;
-  records.began = began_.common;
-  std::vector<Duration> ready(tasks_.size(), kNever);
+  records.began = began_;
   for (const Task& task : tasks_) {
-    if (task.task == nullptr || task.task->profiling_info == nullptr) continue;
-    const starpu_profiling_task_info& info = *task.task->profiling_info;
-    const DeviceId device =
-        task.placed.device.valid() ? task.placed.device : place_.workers.devices(info.workerid)[0];
-    ready[static_cast<size_t>(task.placed.op.index)] = time_of(info.push_start_time);
+    if (task.worker < 0) continue;
+    const DeviceId device = device_of(task);
     records.ops.push_back({.op = task.placed.op,
                            .device = device,
-                           .slot = place_.workers.slot(info.workerid, device),
-                           .start = common_time(time_of(info.start_time)),
-                           .finish = common_time(time_of(info.end_time))});
+                           .slot = place_.workers.slot(task.worker, device),
+                           .start = task.start,
+                           .finish = task.finish});
   }
-  const auto add = [&](int32_t index, Duration start, Duration finish) {
-    const Copy& copy = copies_[static_cast<size_t>(index)];
-    records.transfers.push_back({.value = copy.value,
-                                 .from = copies_[static_cast<size_t>(copy.source)].memory,
-                                 .to = copy.memory,
+  const auto add = [&](const Copy& to, Duration start, Duration finish) {
+    records.transfers.push_back({.value = to.value,
+                                 .from = to.source->memory,
+                                 .to = to.memory,
                                  .start = start,
-                                 .finish = common_time(finish)});
+                                 .finish = finish});
   };
   for (const Task& task : transfers_) {
-    if (task.task == nullptr || task.task->profiling_info == nullptr) continue;
-    const starpu_profiling_task_info& info = *task.task->profiling_info;
-    add(task.copy, common_time(time_of(info.start_time)), time_of(info.end_time));
+    if (task.worker >= 0) add(*task.values[1], task.start, task.finish);
   }
-  for (const Arrival& arrival : arrivals_) {
-    if (arrival.time == kNever) continue;
-    // StarPU-MPI hands a value on before it tells us: a reader that was ready has had it by then.
-    const Copy& copy = copies_[static_cast<size_t>(arrival.copy)];
-    Duration time = arrival.time;
-    for (const EdgeId edge : graph_.consumers(copy.value)) {
-      const OpId reader = graph_.edge_to(edge);
-      const Task& task = tasks_[static_cast<size_t>(reader.index)];
-      if (task.task == nullptr) continue;
-      // With StarPU's schedulers all devices of a rank have one memory.
-      const bool there = !task.placed.device.valid() ||
-                         place_.machine.memory_of(task.placed.device) == copy.memory;
-      if (there) time = std::min(time, ready[static_cast<size_t>(reader.index)]);
-    }
-    add(arrival.copy, kNever, time);
+  for (const Copy& one : copies_) {
+    if (one.start != kNever || one.finish != kNever) add(one, one.start, one.finish);
   }
   return records;
-}
-
-std::map<ValueId, std::vector<std::byte>> RankRun::take_results() {
-  std::map<ValueId, std::vector<std::byte>> results;
-  for (Copy& copy : copies_) {
-    const bool result = copy.handle != nullptr && copy.source < 0 &&
-                        graph_.producer(copy.value).valid() && graph_.consumers(copy.value).empty();
-    if (!result) continue;
-    starpu_data_acquire(copy.handle, STARPU_R);
-    const auto* data = static_cast<const std::byte*>(starpu_data_get_local_ptr(copy.handle));
-    results.emplace(copy.value, std::vector<std::byte>(data, data + graph_.bytes(copy.value)));
-    starpu_data_release(copy.handle);
-  }
-  return results;
 }
 
 }  // namespace tutti

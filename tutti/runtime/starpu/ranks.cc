@@ -75,7 +75,7 @@ void wait(MPI_Request request) {
 
 struct StarpuRanks::Mpi {
   MPI_Comm world = MPI_COMM_NULL;  // ours, so that no other messages are seen
-  MPI_Comm starpu = MPI_COMM_NULL;
+  MPI_Comm values = MPI_COMM_NULL;
   std::unique_ptr<Watchdog> watchdog;
 };
 
@@ -125,19 +125,19 @@ Result<void> StarpuRanks::meet() {
   const Deadline deadline(
       fmt::format("rank {} could not talk to the others in time: the run is over", rank_));
   MPI_Comm_dup(MPI_COMM_WORLD, &mpi_->world);
-  MPI_Comm_dup(MPI_COMM_WORLD, &mpi_->starpu);
+  MPI_Comm_dup(MPI_COMM_WORLD, &mpi_->values);
   const std::string own_name = hosts_[0];
   const std::string own_id = boots_[0];
   hosts_.resize(static_cast<size_t>(size));  // from here on several() holds
   hosts_ = gather_all(own_name);
   boots_ = gather_all(own_id);
-  share_cores();
+  divide_cores();
   mpi_->watchdog = std::make_unique<Watchdog>(rank_, size, pulse_,
                                               [this](int other) { return describe(other); });
   return {};
 }
 
-void StarpuRanks::share_cores() {
+void StarpuRanks::divide_cores() {
   std::string mask;
   for (const int core : cores_) mask += fmt::format("{},", core);
   const std::vector<std::string> masks = gather_all(mask);
@@ -154,6 +154,7 @@ void StarpuRanks::share_cores() {
   }
   if (sharing <= 1) return;
   const size_t all = cores_.size();
+  shares_cores_ = sharing > all;
   const size_t first = before * all / sharing;
   const size_t last = std::max(first + 1, (before + 1) * all / sharing);
   cores_ = {cores_.begin() + static_cast<std::ptrdiff_t>(first),
@@ -175,7 +176,7 @@ std::string StarpuRanks::describe(int rank) const {
 
 int StarpuRanks::communicator() const {
   TUTTI_CHECK(several());
-  return static_cast<int>(MPI_Comm_c2f(mpi_->starpu));
+  return static_cast<int>(MPI_Comm_c2f(mpi_->values));
 }
 
 void StarpuRanks::barrier() {
@@ -236,18 +237,28 @@ std::vector<std::string> StarpuRanks::gather_all(std::string text) {
   return all;
 }
 
-Result<void> StarpuRanks::agree(const Result<void>& mine) {
+Result<void> StarpuRanks::agree(const Result<void>& mine, Duration at) {
   if (!several()) return mine;
-  std::string text;
-  if (!mine) text = static_cast<char>('0' + static_cast<int>(mine.error().kind));
-  if (!mine) text += mine.error().message;
+  std::string text;  // kind, time, message
+  if (!mine) {
+    text = fmt::format("{}{} {}", static_cast<int>(mine.error().kind), at.count(),
+                       mine.error().message);
+  }
   const std::vector<std::string> all = gather_all(std::move(text));
+  int first = -1;
+  int64_t earliest = 0;
   for (int rank = 0; rank < size(); ++rank) {
     const std::string& one = all[static_cast<size_t>(rank)];
     if (one.empty()) continue;
-    return Error{static_cast<Error::Kind>(one[0] - '0'), describe(rank) + ": " + one.substr(1)};
+    const int64_t time = std::strtoll(one.c_str() + 1, nullptr, 10);
+    if (first >= 0 && time >= earliest) continue;
+    first = rank;
+    earliest = time;
   }
-  return {};
+  if (first < 0) return {};
+  const std::string& one = all[static_cast<size_t>(first)];
+  return Error{static_cast<Error::Kind>(one[0] - '0'),
+               describe(first) + ": " + one.substr(one.find(' ') + 1)};
 }
 
 // The round trip that was shortest tells most: its middle is when rank 0 looked at its clock, give

@@ -38,6 +38,8 @@ class StarpuRanks {
   // This rank's share of the cores that it may use: ranks of one host that the launcher bound to
   // the same cores divide them.
   const std::vector<int>& cores() const { return cores_; }
+  // Whether another rank has some of them too, as there are not enough for all.
+  bool shares_cores() const { return shares_cores_; }
   // How many ranks share this one's host, itself among them.
   int neighbours() const { return neighbours_; }
 
@@ -47,8 +49,9 @@ class StarpuRanks {
   // What each gives, by rank; at rank 0 alone, elsewhere nothing.
   std::vector<std::string> gather(std::string text);
   std::vector<std::string> gather_all(std::string text);
-  // The first error by rank, with its rank where there are several; the same at every rank.
-  Result<void> agree(const Result<void>& mine);
+  // The first error by time (of now(), if given) and then by rank, with its rank where there are
+  // several; the same at every rank.
+  Result<void> agree(const Result<void>& mine, Duration at = Duration{0});
   // Between rank 0 and another; the rest need not call it.
   void send(int to, const std::string& text);
   std::string receive(int from);
@@ -61,19 +64,21 @@ class StarpuRanks {
   // How this rank's run goes, for the watchdog.
   Pulse& pulse() { return pulse_; }
 
-  // MPI's handle for the world that StarPU-MPI uses, as MPI_Comm_c2f spells it. Requires several().
+  // MPI's handle for the world that values travel in (messages.h), as MPI_Comm_c2f spells it.
+  // Requires several().
   int communicator() const;
 
  private:
   struct Mpi;
   StarpuRanks();
   Result<void> meet();
-  void share_cores();
+  void divide_cores();
 
   int rank_ = 0;
   std::vector<std::string> hosts_;
   std::vector<std::string> boots_;  // by rank: equal where the kernel is the same
   std::vector<int> cores_;
+  bool shares_cores_ = false;
   int neighbours_ = 1;
   Duration offset_{0};
   Pulse pulse_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "tutti/trace/trace.h"
 
@@ -10,6 +11,29 @@ namespace {
 
 constexpr size_t kWordsOfOp = 5;
 constexpr size_t kWordsOfTransfer = 5;
+
+// Each with both of its times. Clocks of hosts differ by a little: a message leaves when its value
+// is made at the earliest, and comes when it leaves at the earliest.
+void add_transfers(const Problem& problem, std::span<const RankRecords> records, Duration zero,
+                   const std::vector<Duration>& made, Trace& trace) {
+  std::map<std::pair<ValueId, MemoryId>, Duration> left;
+  for (const RankRecords& one : records) {
+    for (const TransferSpan& span : one.transfers) {
+      if (span.finish == kNever) left[{span.value, span.to}] = span.start;
+    }
+  }
+  for (const RankRecords& one : records) {
+    for (TransferSpan span : one.transfers) {
+      if (span.finish == kNever) continue;
+      if (span.start == kNever) span.start = left.at({span.value, span.to});
+      const OpId producer = problem.graph.producer(span.value);
+      const Duration first = producer.valid() ? made[static_cast<size_t>(producer.index)] : zero;
+      span.start = std::max(first, std::min(span.start, span.finish)) - zero;
+      span.finish -= zero;
+      trace.transfers.push_back(span);
+    }
+  }
+}
 
 }  // namespace
 
@@ -56,7 +80,8 @@ RankRecords records_from(const std::string& bytes) {
   return records;
 }
 
-Trace to_trace(const Problem& problem, std::string scheduler, std::vector<RankRecords> records) {
+Trace to_trace(const Problem& problem, std::string scheduler,
+               std::span<const RankRecords> records) {
   Trace trace;
   trace.runtime = {
       .name = "starpu", .scheduler = std::move(scheduler), .movement = Movement::direct};
@@ -68,25 +93,14 @@ Trace to_trace(const Problem& problem, std::string scheduler, std::vector<RankRe
   std::vector<Duration> made(static_cast<size_t>(problem.graph.size()), Duration{0});
   for (const RankRecords& one : records) {
     for (OpSpan span : one.ops) {
+      made[static_cast<size_t>(span.op.index)] = span.finish;
       span.start -= zero;
       span.finish -= zero;
-      made[static_cast<size_t>(span.op.index)] = span.finish;
       trace.makespan = std::max(trace.makespan, span.finish);
       trace.ops.push_back(span);
     }
   }
-  for (const RankRecords& one : records) {
-    for (TransferSpan span : one.transfers) {
-      const OpId producer = problem.graph.producer(span.value);
-      span.finish -= zero;
-      if (span.start == kNever) {
-        span.start = producer.valid() ? made[static_cast<size_t>(producer.index)] : Duration{0};
-      } else {
-        span.start -= zero;
-      }
-      trace.transfers.push_back(span);
-    }
-  }
+  add_transfers(problem, records, zero, made, trace);
   std::sort(trace.ops.begin(), trace.ops.end(),
             [](const OpSpan& a, const OpSpan& b) { return a.op < b.op; });
   std::sort(trace.transfers.begin(), trace.transfers.end(),

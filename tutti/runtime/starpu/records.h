@@ -1,8 +1,9 @@
-// What StarPU recorded of a run at one rank, and how the records of all ranks become a Trace.
+// What was recorded of a run at one rank, and how the records of all ranks become a Trace.
 
 #ifndef TUTTI_RUNTIME_STARPU_RECORDS_H_
 #define TUTTI_RUNTIME_STARPU_RECORDS_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace tutti {
 struct RankRecords {
   Duration began{0};
   std::vector<OpSpan> ops{};
-  // A start of kNever: it is not known, as StarPU-MPI does not say when a message left. It is then
-  // taken for the moment at which the value was made, or the run began.
+  // A message has two: where it left one with a start, where it came one with a finish; the other
+  // time is kNever.
   std::vector<TransferSpan> transfers{};
 };
 
@@ -26,7 +27,7 @@ RankRecords records_from(const std::string& bytes);
 
 // Time 0 is when the first rank began. `scheduler` is the one of StarPU that decided; empty: tutti
 // did.
-Trace to_trace(const Problem& problem, std::string scheduler, std::vector<RankRecords> records);
+Trace to_trace(const Problem& problem, std::string scheduler, std::span<const RankRecords> records);
 
 }  // namespace tutti
 

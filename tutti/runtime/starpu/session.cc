@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <starpu.h>
-#include <starpu_mpi.h>
-#include <starpu_profiling.h>
 
 #include <cctype>
 #include <cstring>
@@ -32,8 +30,8 @@ int most_starpu_workers() {
   return STARPU_MAXCPUS;
 }
 
-Session::Session(const Spec& spec, StarpuRanks& ranks)
-    : ranks_(ranks), scheduler_(spec.scheduler), run_(spec.run) {}
+Session::Session(const Spec& spec)
+    : scheduler_(spec.scheduler), run_(spec.run), footprint_(spec.footprint) {}
 
 Result<std::unique_ptr<Session>> Session::open(const Spec& spec, StarpuRanks& ranks) {
   if (spec.policy == nullptr && !has_scheduler(spec.scheduler)) {
@@ -42,10 +40,9 @@ Result<std::unique_ptr<Session>> Session::open(const Spec& spec, StarpuRanks& ra
                     "lws, dmda, dmdas and heteroprio",
                     spec.scheduler));
   }
-  std::unique_ptr<Session> session(new Session(spec, ranks));
+  std::unique_ptr<Session> session(new Session(spec));
   // Threads are bound by us, as in the local engine.
   setenv("STARPU_WORKERS_NOBIND", "1", /*overwrite=*/1);
-  setenv("STARPU_MPI_NOBIND", "1", /*overwrite=*/1);
   setenv("STARPU_SILENT", "1", /*overwrite=*/0);
   starpu_conf conf;
   starpu_conf_init(&conf);
@@ -67,21 +64,11 @@ Result<std::unique_ptr<Session>> Session::open(const Spec& spec, StarpuRanks& ra
     }
   }
   if (begun = ranks.agree(begun); !begun) return begun.error();
-  if (ranks.several()) {
-    const MPI_Comm world = MPI_Comm_f2c(ranks.communicator());
-    session->mpi_up_ = starpu_mpi_init_comm(nullptr, nullptr, /*initialize_mpi=*/0, world) == 0;
-    if (!session->mpi_up_) begun = failed("StarPU-MPI could not begin");
-  }
-  if (begun = ranks.agree(begun); !begun) return begun.error();
-  starpu_malloc_set_align(64);  // as kernels expect
-  starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
   return session;
 }
 
 Session::~Session() {
-  if (!up_) return;
-  if (mpi_up_) starpu_mpi_shutdown();
-  starpu_shutdown();
+  if (up_) starpu_shutdown();
 }
 
 starpu_codelet* Session::codelet(std::string_view kind) {
@@ -95,11 +82,12 @@ starpu_codelet* Session::codelet(std::string_view kind) {
   starpu_codelet_init(&made->codelet);
   made->codelet.cpu_funcs[0] = run_;
   made->codelet.cpu_funcs_name[0] = "tutti";
-  made->codelet.nbuffers = STARPU_VARIABLE_NBUFFERS;
+  made->codelet.nbuffers = 0;
   made->codelet.name = made->symbol.c_str();
   if (!scheduler_.empty()) {
     made->model.type = STARPU_HISTORY_BASED;
     made->model.symbol = made->symbol.c_str();
+    made->model.footprint = footprint_;
     made->codelet.model = &made->model;
   }
   return &kinds_.emplace(std::string(kind), std::move(made)).first->second->codelet;

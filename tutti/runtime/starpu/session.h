@@ -4,6 +4,7 @@
 #ifndef TUTTI_RUNTIME_STARPU_SESSION_H_
 #define TUTTI_RUNTIME_STARPU_SESSION_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 
 struct starpu_codelet;
 struct starpu_sched_policy;
+struct starpu_task;
 
 namespace tutti {
 
@@ -27,10 +29,11 @@ class Session {
     std::string scheduler{};                                // one of StarPU's
     starpu_sched_policy* policy = nullptr;                  // instead of it; must stay
     void (*run)(void** buffers, void* argument) = nullptr;  // the code of every codelet
+    // Tasks of one codelet that are of the same size, for the models of StarPU's schedulers.
+    uint32_t (*footprint)(starpu_task* task) = nullptr;
   };
   // Collective. Fails with a sentence if StarPU has no such scheduler or cannot begin.
   static Result<std::unique_ptr<Session>> open(const Spec& spec, StarpuRanks& ranks);
-  // Collective.
   ~Session();
 
   const std::string& scheduler() const { return scheduler_; }
@@ -40,13 +43,12 @@ class Session {
 
  private:
   struct Kind;
-  Session(const Spec& spec, StarpuRanks& ranks);
+  explicit Session(const Spec& spec);
 
-  StarpuRanks& ranks_;
   std::string scheduler_;
   void (*run_)(void**, void*);
+  uint32_t (*footprint_)(starpu_task*);
   bool up_ = false;
-  bool mpi_up_ = false;
   std::map<std::string, std::unique_ptr<Kind>, std::less<>> kinds_;
 };
 

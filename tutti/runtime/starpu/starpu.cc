@@ -46,7 +46,8 @@ class StarpuRuntime::Engine {
         ranks_(ranks),
         layout_(std::move(layout)),
         workers_(machine, layout_.devices_of(ranks.rank()), ranks.cores(), most_starpu_workers()),
-        queues_(machine.size(), workers_) {
+        queues_(machine.size(), workers_, workers_.share_cores() || ranks.shares_cores()) {
+    if (ranks.several()) messages_ = std::make_unique<Messages>(ranks, workers_.spare_cores());
     // Values come and go with each run: without this, so do the pages under them.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -57,13 +58,13 @@ class StarpuRuntime::Engine {
     RankRun run(place(), *session_, problem);
     if (Result<void> good = ranks_.agree(run.prepare(plan)); !good) return good.error();
     const Result<void> ran = run.run(plan);
-    if (Result<void> good = ranks_.agree(ran); !good) return good.error();
+    if (Result<void> good = ranks_.agree(ran, run.failed_at()); !good) return good.error();
     results_ = run.take_results();
     std::vector<RankRecords> records;
     for (const std::string& bytes : ranks_.gather(tutti::to_bytes(run.records()))) {
       records.push_back(records_from(bytes));
     }
-    Trace trace = to_trace(problem, options_.scheduler, std::move(records));
+    Trace trace = to_trace(problem, options_.scheduler, records);
     trace.order = ReadyOrder::priority;
     if (!options_.scheduler.empty()) trace.order.reset();
     trace.makespan =
@@ -104,7 +105,7 @@ class StarpuRuntime::Engine {
 
  private:
   RankRun::Place place() {
-    return {machine_, layout_, ops_, workers_, queues_, ranks_, inputs_, options_};
+    return {machine_, layout_, ops_, workers_, queues_, ranks_, messages_.get(), inputs_, options_};
   }
 
   Result<void> check(const Problem& problem) const {
@@ -133,7 +134,8 @@ class StarpuRuntime::Engine {
     Session::Spec spec{.workers = workers_.count(),
                        .scheduler = options_.scheduler,
                        .policy = options_.scheduler.empty() ? queues_.policy() : nullptr,
-                       .run = RankRun::run_codelet};
+                       .run = RankRun::run_codelet,
+                       .footprint = RankRun::footprint};
     Result<std::unique_ptr<Session>> opened = Session::open(spec, ranks_);
     if (!opened) return opened.error();
     session_ = std::move(*opened);
@@ -151,7 +153,8 @@ class StarpuRuntime::Engine {
   uint64_t graph_ = 0;
   KeptBlocks inputs_;
   Results results_;
-  std::unique_ptr<Session> session_;  // last: it uses the others
+  std::unique_ptr<Messages> messages_;  // none: one rank alone
+  std::unique_ptr<Session> session_;    // last: it uses the others
 };
 
 StarpuRuntime::StarpuRuntime(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}

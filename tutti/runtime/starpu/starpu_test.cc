@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "tutti/runtime/conformance.h"
+#include "tutti/runtime/conformance_testing.h"
 #include "tutti/runtime/sim/testing.h"
 #include "tutti/runtime/starpu/testing.h"
 #include "tutti/trace/check.h"

@@ -16,6 +16,7 @@ Workers::Workers(const Machine& machine, const std::vector<DeviceId>& devices,
   CoreBinding binding = bind_cores(machine, devices, cores);
   wanted_cores_ = binding.wanted;
   cores_ = binding.there;
+  if (wanted_cores_ < cores_) spare_.assign(cores.begin() + wanted_cores_, cores.end());
   for (const DeviceId device : devices) slots_ += machine.device(device).slots;
   const auto count = static_cast<size_t>(std::clamp(slots_, 1, most));
   served_.resize(count);

@@ -36,6 +36,11 @@ class Workers {
   // True if no worker serves two slots.
   bool one_each() const { return slots_ <= count(); }
 
+  // Whether slots have to share cores.
+  bool share_cores() const { return wanted_cores_ > cores_; }
+  // The rank's cores that no slot uses.
+  const std::vector<int>& spare_cores() const { return spare_; }
+
   // StarPU's threads are new: each must enter its cores again.
   void forget_threads();
   // Runs an op on a worker's slot of the device. Called by that worker's thread.
@@ -61,6 +66,7 @@ class Workers {
   int slots_ = 0;
   int wanted_cores_ = 0;
   int cores_ = 0;
+  std::vector<int> spare_;
   std::vector<std::vector<ServedSlot>> served_;  // by worker
   std::vector<std::vector<DeviceId>> devices_;   // by worker
   std::vector<std::vector<int>> workers_of_;     // by device of the machine

@@ -19,7 +19,17 @@ Result<Duration> ScenarioSimulator::makespan(const Plan& plan, uint64_t seed,
                                .seed = seed,
                                .sample = problem_.costs.has_noise(),
                                .give_up_beyond = give_up_beyond,
+                               .remembered = remembered(seed),
                                .stop = stop});
+}
+
+RememberedRun* ScenarioSimulator::remembered(uint64_t seed) {
+  constexpr size_t kMost = 32;  // scenarios of a search; held-out ones are not run twice
+  if (!RememberedRun::pays_for(problem_)) return nullptr;
+  if (!depends_on_seed()) seed = 0;
+  if (const auto known = remembered_.find(seed); known != remembered_.end()) return &known->second;
+  if (remembered_.size() == kMost) return nullptr;
+  return &remembered_.emplace(seed, problem_).first->second;
 }
 
 bool ScenarioSimulator::depends_on_seed() const {

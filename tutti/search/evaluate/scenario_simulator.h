@@ -5,6 +5,7 @@
 #define TUTTI_SEARCH_EVALUATE_SCENARIO_SIMULATOR_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tutti/plan/plan.h"
 #include "tutti/plan/problem.h"
 #include "tutti/runtime/sim/physical.h"
+#include "tutti/runtime/sim/remembered_run.h"
 #include "tutti/runtime/sim/sim.h"
 
 namespace tutti {
@@ -23,8 +25,9 @@ class ScenarioSimulator {
   ScenarioSimulator(const Problem& problem, SimModel model,
                     ReadyOrder order = ReadyOrder::priority);
 
-  // Durations are drawn with the seed if the costs have noise; otherwise they are the means.
-  // kNever if the makespan is certain to be longer than `give_up_beyond`, or if it was stopped.
+  // Plans that differ in a few ops from the last of the same seed are quicker. Durations are drawn
+  // with the seed if the costs have noise; otherwise they are the means. kNever if the makespan is
+  // certain to be longer than `give_up_beyond`, or if it was stopped.
   Result<Duration> makespan(const Plan& plan, uint64_t seed, Duration give_up_beyond = kNever,
                             const Stop& stop = {});
 
@@ -48,10 +51,13 @@ class ScenarioSimulator {
   void critical_path(std::vector<OpId>& path) const;
 
  private:
+  RememberedRun* remembered(uint64_t seed);
+
   const Problem& problem_;
   ReadyOrder order_;
   std::unique_ptr<PlanSimulator> other_;  // one of the two
   std::optional<PhysicalSimulator> physical_;
+  std::map<uint64_t, RememberedRun> remembered_;  // by seed
 };
 
 }  // namespace tutti

@@ -38,10 +38,7 @@ class Ordering {
     order_.clear();
     std::fill(free_at_.begin(), free_at_.end(), Duration{0});
     for (const OpId op : graph_.ops()) {
-      missing_[op.index] = 0;
-      for (const EdgeId edge : graph_.edges(op)) {
-        missing_[op.index] += graph_.edge_from(edge).valid();
-      }
+      missing_[op.index] = graph_.made_operands(op);
       start_[op.index] = Duration{-1};
     }
     extend();
@@ -116,10 +113,7 @@ class Ordering {
   }
 
   void count_readers(OpId op, int32_t sign) {
-    for (const ValueId value : graph_.outputs(op)) {
-      for (const EdgeId edge : graph_.consumers(value))
-        missing_[graph_.edge_to(edge).index] += sign;
-    }
+    for (const EdgeId edge : graph_.out_edges(op)) missing_[graph_.edge_to(edge).index] += sign;
   }
 
   void note() {

@@ -14,6 +14,10 @@ Result<void> require_no_contention(const Problem& problem) {
         "use a machine such as uniform-4, or auto, which needs nothing",
         channel.name, machine.name()));
   }
+  if (problem.has_homed_weights()) {
+    return invalid_input(
+        "the exact method does not know weights with homes, which are kept or streamed; use auto");
+  }
   if (problem.has_memory_limits()) {
     return invalid_input(
         "the exact method does not know memory limits; leave them out, or use auto");

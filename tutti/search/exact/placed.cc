@@ -92,10 +92,8 @@ void PlacedProblem::place(const std::vector<DeviceId>& placement) {
   }
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     Duration rest{0};
-    for (const ValueId value : graph.outputs(*it)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        rest = std::max(rest, transfer(edge) + tail_[graph.edge_to(edge).index]);
-      }
+    for (const EdgeId edge : graph.out_edges(*it)) {
+      rest = std::max(rest, transfer(edge) + tail_[graph.edge_to(edge).index]);
     }
     tail_[it->index] = run_time_[it->index] + rest;
   }

@@ -36,10 +36,7 @@ class Dispatching {
       free_slots_[device.index] = problem_.machine.device(device).slots;
     }
     for (const OpId op : graph_.ops()) {
-      missing_[op.index] = 0;
-      for (const EdgeId edge : graph_.edges(op)) {
-        missing_[op.index] += graph_.edge_from(edge).valid();
-      }
+      missing_[op.index] = graph_.made_operands(op);
       ready_at_[op.index] = placed.inputs_at(op);
       waiting_load_[placed.device(op)] += placed.run_time(op);
       start_[op.index] = Duration{-1};
@@ -136,14 +133,11 @@ class Dispatching {
     });
     for (const OpId op : ended) {
       ++free_slots_[placed_->device(op)];
-      for (const ValueId value : graph_.outputs(op)) {
-        for (const EdgeId edge : graph_.consumers(value)) {
-          const OpId reader = graph_.edge_to(edge);
-          ready_before.emplace_back(reader, ready_at_[reader.index]);
-          ready_at_[reader.index] =
-              std::max(ready_at_[reader.index], next + placed_->transfer(edge));
-          --missing_[reader.index];
-        }
+      for (const EdgeId edge : graph_.out_edges(op)) {
+        const OpId reader = graph_.edge_to(edge);
+        ready_before.emplace_back(reader, ready_at_[reader.index]);
+        ready_at_[reader.index] = std::max(ready_at_[reader.index], next + placed_->transfer(edge));
+        --missing_[reader.index];
       }
     }
     dispatch(next, 0);

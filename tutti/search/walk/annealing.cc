@@ -13,7 +13,9 @@ constexpr int kAcceptedBetweenLooks = 400;
 }  // namespace
 
 Annealing::Annealing(const Problem& problem, bool ordering, Cooling cooling, Guide* guide)
-    : problem_(problem), cooling_(cooling), moves_(problem, ordering), guide_(guide) {}
+    : cooling_(cooling), moves_(problem, ordering), guide_(guide) {
+  moves_.set_scale(cooling.scale);
+}
 
 void Annealing::improve(Walk& walk, Evaluator& evaluator, const BudgetSlice& slice,
                         const Progress& progress, Rng& rng) {
@@ -39,7 +41,7 @@ void Annealing::improve(Walk& walk, Evaluator& evaluator, const BudgetSlice& sli
     const double share = std::min(1.0, progress.share(slice, spent()));
     const double temperature =
         walk.best_cost * cooling_.hottest * std::pow(cooling_.coldest / cooling_.hottest, share);
-    const double most = walk.cost - temperature * std::log(1.0 - rng.uniform());
+    const double most = walk.cost + temperature * rng.exponential();
     const double cost = evaluator.cost(walk.plan, most);
     if (cost > most) {
       moves_.undo(walk.plan);

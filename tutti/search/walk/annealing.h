@@ -16,6 +16,8 @@ namespace tutti {
 struct Cooling {
   double hottest = 0.01;  // measured on the published graphs: 0.03 ends 4 % higher in the same time
   double coldest = 0.0001;
+  // How many ops a move takes (Moves::set_scale).
+  double scale = 1;
 };
 
 class Annealing : public Improver {
@@ -28,7 +30,6 @@ class Annealing : public Improver {
                Rng& rng) override;
 
  private:
-  const Problem& problem_;
   Cooling cooling_;
   Moves moves_;
   Guide* guide_;

@@ -28,6 +28,7 @@ class Guide {
  public:
   // Keeps references to both.
   Guide(const Problem& problem, const DopplerModel& model);
+  const Problem& problem() const { return problem_; }
 
   // A plan drawn from the policy; none if memory is short or it is stopped.
   std::optional<Plan> draw_plan(Rng rng, const Stop& stop);

@@ -1,5 +1,8 @@
 // Several walks in parallel, in rounds: between rounds the worst walk takes over the best plan
-// found so far. The number of walks is fixed, so that the number of threads changes only the speed.
+// found so far. A search may begin with more walks, in parts of the machine: after a few rounds
+// these go on only if one of them is the best. Under a
+// count the number of walks does not depend on the number of threads, which then changes only the
+// speed.
 
 #ifndef TUTTI_SEARCH_WALK_ISLANDS_H_
 #define TUTTI_SEARCH_WALK_ISLANDS_H_
@@ -14,6 +17,7 @@ namespace tutti {
 
 inline constexpr int kIslands = 4;
 inline constexpr int kRounds = 24;
+inline constexpr int kRoundsBetweenHalvings = 3;
 
 // All that a search needs to continue after a round.
 struct IslandsState {
@@ -23,21 +27,23 @@ struct IslandsState {
 };
 
 // Chooses how to improve a walk in a round.
-using MakeImprover = std::function<std::unique_ptr<Improver>(int round, int island)>;
+using MakeImprover =
+    std::function<std::unique_ptr<Improver>(int round, int island, const Walk& walk)>;
 
 // Called after each round.
 using OnRound = std::function<void(const IslandsState&)>;
 
-// Walk i starts from plan i, or from the first ones again if there are fewer. Requires one of
-// finite cost.
-IslandsState start_islands(const std::vector<CostedPlan>& plans);
+// So many walks. Walk i starts from plan i, or from the first ones again if there are fewer.
+// Requires one of finite cost.
+IslandsState start_islands(const std::vector<CostedPlan>& plans, int walks = kIslands);
 
-// Runs the remaining rounds; under a wall clock, as many rounds again.
-// `whole` is the part of the budget that all rounds together may spend. Under a count of
+// Runs the remaining rounds; under a wall clock, as many rounds again. `to_the_end` walks are never
+// dropped; once there are no more than that, walks in parts of the machine may use all of it in
+// turn. `whole` is the part of the budget that all rounds together may spend. Under a count of
 // evaluations, the same state and seed give the same result.
 void run_islands(const Problem& problem, const SearchModel& model, const MakeImprover& make,
                  const BudgetSlice& whole, const Progress& progress, uint64_t seed, int threads,
-                 const OnRound& on_round, IslandsState& state);
+                 const OnRound& on_round, IslandsState& state, int to_the_end = kIslands);
 
 }  // namespace tutti
 

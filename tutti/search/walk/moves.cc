@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace tutti {
 
 Moves::Moves(const Problem& problem, bool ordering)
-    : problem_(problem), ordering_(ordering), groups_(groups_of(problem.graph)) {
+    : problem_(problem),
+      ordering_(ordering),
+      keep_moves_(problem),
+      groups_(groups_of(problem.graph)) {
   const Graph& graph = problem.graph;
   neighbour_begin_.push_back(0);
   for (const OpId op : graph.ops()) {
     for (const EdgeId edge : graph.edges(op)) {
       if (graph.edge_from(edge).valid()) neighbours_.push_back(graph.edge_from(edge));
     }
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) neighbours_.push_back(graph.edge_to(edge));
-    }
+    for (const EdgeId edge : graph.out_edges(op)) neighbours_.push_back(graph.edge_to(edge));
     neighbour_begin_.push_back(static_cast<int32_t>(neighbours_.size()));
   }
   picked_at_.assign(static_cast<size_t>(graph.size()), 0);
@@ -49,6 +51,7 @@ void Moves::move(Plan& plan, OpId op, DeviceId device) {
 }
 
 void Moves::undo(Plan& plan) const {
+  if (kept_changed_) keep_moves_.undo(plan);
   for (auto it = moved_.rbegin(); it != moved_.rend(); ++it) {
     plan.placement[it->first.index] = it->second;
   }
@@ -131,10 +134,8 @@ void Moves::exchange_devices_behind(Plan& plan, OpId op, Rng& rng) {
   ++pick_;
   pick(op);
   for (size_t i = 0; i < picked_.size(); ++i) {
-    for (const ValueId value : graph.outputs(picked_[i])) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        if (!picked(graph.edge_to(edge))) pick(graph.edge_to(edge));
-      }
+    for (const EdgeId edge : graph.out_edges(picked_[i])) {
+      if (!picked(graph.edge_to(edge))) pick(graph.edge_to(edge));
     }
   }
   for (const OpId member : picked_) {
@@ -172,9 +173,80 @@ void Moves::reorder(Plan& plan, OpId op, Rng& rng) {
   }
 }
 
+// From a quarter of the scale up to all of it; logarithms are even.
+size_t Moves::draw_size(Rng& rng) const {
+  return static_cast<size_t>(std::max(1.0, scale_ * std::pow(0.25, rng.uniform())));
+}
+
+// A device of a random neighbour of the picked set, so that those it exchanges most with are
+// likeliest; invalid if all neighbours are on its own.
+DeviceId Moves::draw_device_beside(const Plan& plan, DeviceId own, Rng& rng) const {
+  for (int tries = 0; tries < 16; ++tries) {
+    const OpId member = picked_[rng.below(picked_.size())];
+    const auto near = neighbours(member);
+    if (near.empty()) continue;
+    const DeviceId device = plan.placement[near[rng.below(near.size())].index];
+    if (device != own) return device;
+  }
+  return {};
+}
+
+bool Moves::propose_sets(Plan& plan, std::span<const OpId> hot, Rng& rng) {
+  const OpId op = draw_op(hot, rng);
+  const DeviceId own = plan.placement[op.index];
+  const uint64_t kind = rng.below(100);
+  grow(plan, op, draw_size(rng), rng);
+  if (ordering_ && kind >= 85) {
+    // All of the set come closer to when another op runs.
+    const int64_t other = plan.priority[rng.below(plan.priority.size())];
+    if (other == plan.priority[op.index]) return false;
+    for (const OpId member : picked_) {
+      reordered_.emplace_back(member, plan.priority[member.index]);
+      plan.priority[member.index] += (other - plan.priority[member.index]) / 4;
+    }
+    return true;
+  }
+  DeviceId device;
+  if (kind < 40) device = draw_device_beside(plan, own, rng);
+  if (!device.valid()) device = draw_other_device(plan, op, rng);
+  if (!device.valid()) return false;
+  const bool exchanged = kind >= 65;
+  const std::vector<OpId> going = picked_;
+  if (exchanged) {
+    // As much comes back, so that both devices have as much to do as before.
+    OpId back;
+    for (int tries = 0; tries < 16 && !back.valid(); ++tries) {
+      const OpId drawn = draw_op({}, rng);
+      if (plan.placement[drawn.index] == device) back = drawn;
+    }
+    if (back.valid()) {
+      grow(plan, back, going.size(), rng);
+    } else {
+      picked_.clear();
+    }
+  }
+  for (const OpId member : going) move(plan, member, device);
+  if (exchanged) {
+    for (const OpId member : picked_) move(plan, member, own);
+  }
+  return !moved_.empty();
+}
+
 bool Moves::propose(Plan& plan, std::span<const OpId> hot, Rng& rng) {
   moved_.clear();
   reordered_.clear();
+  kept_changed_ = plan.weights.stated();
+  if (!kept_changed_) {
+    return scale_ > 1 ? propose_sets(plan, hot, rng) : propose_ops(plan, hot, rng);
+  }
+  keep_moves_.begin(plan);
+  if (rng.below(3) == 0) return keep_moves_.propose(plan, rng);
+  const bool changed = propose_ops(plan, hot, rng);
+  if (!moved_.empty()) keep_moves_.repair(plan, rng);
+  return changed;
+}
+
+bool Moves::propose_ops(Plan& plan, std::span<const OpId> hot, Rng& rng) {
   const OpId op = draw_op(hot, rng);
   const uint64_t kind = rng.below(100);
   if (ordering_ && kind >= 70) {

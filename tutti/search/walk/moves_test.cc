@@ -31,8 +31,10 @@ Plan start_of(const Problem& problem) {
 TEST(Moves, KeepToPinsForbiddenPairsAndColocation) {
   const World world = bound_world();
   const std::vector<OpId> hot = {OpId{3}, OpId{7}, OpId{10}};  // where constraints bite
-  for (const bool ordering : {false, true}) {
+  for (const auto& [ordering, scale] :
+       {std::pair(false, 1.0), std::pair(true, 1.0), std::pair(true, 12.0)}) {
     Moves moves(*world.problem, ordering);
+    moves.set_scale(scale);
     Plan plan = start_of(*world.problem);
     Rng rng(5);
     int changed = 0;
@@ -44,9 +46,13 @@ TEST(Moves, KeepToPinsForbiddenPairsAndColocation) {
   }
 }
 
-TEST(Moves, AreTakenBackWhole) {
+class MovesOfScale : public ::testing::TestWithParam<double> {};
+INSTANTIATE_TEST_SUITE_P(Moves, MovesOfScale, ::testing::Values(1.0, 12.0));
+
+TEST_P(MovesOfScale, AreTakenBackWhole) {
   const World world = bound_world();
   Moves moves(*world.problem, /*ordering=*/true);
+  moves.set_scale(GetParam());
   Plan plan = start_of(*world.problem);
   Rng rng(6);
   int moved = 0;
@@ -66,7 +72,25 @@ TEST(Moves, AreTakenBackWhole) {
     ASSERT_EQ(plan.priority, before.priority) << i;
   }
   EXPECT_GT(moved, 1000);
-  EXPECT_GT(reordered, 500);
+  EXPECT_GT(reordered, GetParam() == 1.0 ? 500 : 100);
+}
+
+TEST(Moves, OfSetsTakeAsManyConnectedOpsAsTheScaleSays) {
+  const World world(must(make_layered({.ops = 400, .width = 20})), "uniform-2");
+  Moves moves(*world.problem, /*ordering=*/false);
+  moves.set_scale(32);
+  Plan plan = start_of(*world.problem);  // no op is on the other device: none comes back
+  Rng rng(8);
+  for (int i = 0; i < 500; ++i) {
+    const Plan before = plan;
+    if (!moves.propose(plan, {}, rng)) continue;
+    int moved = 0;
+    for (size_t op = 0; op < 400; ++op) moved += plan.placement[op] != before.placement[op];
+    EXPECT_GE(moved, 1);
+    EXPECT_LE(moved, 2 * 32);              // a set, and one that comes back
+    if (i < 10) EXPECT_GE(moved, 8) << i;  // all is on one device still, and connected
+    moves.undo(plan);
+  }
 }
 
 TEST(Moves, LeavePrioritiesAloneWhereNobodyLooksAtThem) {

@@ -37,10 +37,8 @@ void LargeNeighbourhoods::choose(Rng& rng) {
     for (const EdgeId edge : graph.edges(op)) {
       if (chosen_.size() < size) add(graph.edge_from(edge));
     }
-    for (const ValueId value : graph.outputs(op)) {
-      for (const EdgeId edge : graph.consumers(value)) {
-        if (chosen_.size() < size) add(graph.edge_to(edge));
-      }
+    for (const EdgeId edge : graph.out_edges(op)) {
+      if (chosen_.size() < size) add(graph.edge_to(edge));
     }
   }
   for (size_t i = chosen_.size(); i > 1; --i) std::swap(chosen_[i - 1], chosen_[rng.below(i)]);

@@ -5,6 +5,7 @@
 
 #include "tutti/policy/heuristic/contention_eft.h"
 #include "tutti/policy/schedule/insertion.h"
+#include "tutti/policy/schedule/keeping.h"
 #include "tutti/policy/schedule/ranks.h"
 #include "tutti/policy/schedule/ready_queue.h"
 
@@ -64,7 +65,7 @@ void RandomKeys::improve(Walk& walk, Evaluator& evaluator, const BudgetSlice& sl
          !progress.over(slice, evaluator.evaluations() - before)) {
     rng.below(8) == 0 ? perturb(rng) : shift(rng);
     Result<Plan> plan = decode(keys_, evaluator.stop());
-    if (!plan) {
+    if (!plan || (problem_.has_homed_weights() && !choose_keeping(problem_, *plan))) {
       ++refused;
       continue;
     }

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "tutti/policy/schedule/keeping.h"
+
 namespace tutti {
 
 void PolicySamples::improve(Walk& walk, Evaluator& evaluator, const BudgetSlice& slice,
@@ -11,7 +13,8 @@ void PolicySamples::improve(Walk& walk, Evaluator& evaluator, const BudgetSlice&
   while (walk.best_cost > slice.good_enough && refused < 100 &&
          !progress.over(slice, evaluator.evaluations() - before)) {
     std::optional<Plan> plan = guide_.draw_plan(Rng(rng.next()), evaluator.stop());
-    if (!plan) {
+    const Problem& problem = guide_.problem();
+    if (!plan || (problem.has_homed_weights() && !choose_keeping(problem, *plan))) {
       ++refused;
       continue;
     }

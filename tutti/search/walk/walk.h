@@ -4,6 +4,8 @@
 #ifndef TUTTI_SEARCH_WALK_WALK_H_
 #define TUTTI_SEARCH_WALK_WALK_H_
 
+#include <vector>
+
 #include "tutti/base/random.h"
 #include "tutti/search/evaluate/evaluator.h"
 #include "tutti/search/evaluate/progress.h"
@@ -21,6 +23,8 @@ struct Walk {
   double cost = kNoPlan;
   Plan best;
   double best_cost = kNoPlan;
+  // The devices that its moves may use, sorted by id; empty: all.
+  std::vector<DeviceId> within{};
 
   // Continues from a plan of known cost.
   void start_from(const Plan& from, double from_cost) {

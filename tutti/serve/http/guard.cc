@@ -46,8 +46,8 @@ bool changes_something(const HttpHead& head) {
 
 // Endpoints that reveal nothing.
 bool is_open(const HttpHead& head) {
-  return !changes_something(head) &&
-         (head.path == "/" || head.path == "/healthz" || head.path == "/readyz");
+  return !changes_something(head) && (head.path == "/" || head.path == "/job.js" ||
+                                      head.path == "/healthz" || head.path == "/readyz");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The Guard authenticates requests before their bodies are read.
 //
-// - If tokens are set up, every request needs one, except for the empty page, /healthz and /readyz.
+// - If tokens are set up, every request needs one, except for the empty page, its script,
+//   /healthz and /readyz.
 // - A foreign page that is open in a browser on this computer may not use the server: requests
 //   under a foreign name (DNS rebinding) and requests that change something from a foreign origin
 //   are refused.

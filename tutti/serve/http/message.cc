@@ -257,10 +257,12 @@ std::variant<HttpHead, HttpReply> read_head(std::string_view text) {
 }
 
 std::string to_wire(const HttpReply& reply, bool keep_alive, bool without_body) {
+  const std::string length =
+      reply.stream == nullptr ? fmt::format("Content-Length: {}\r\n", reply.body.size()) : "";
   std::string wire = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}Cache-Control: no-store\r\n"
       "X-Content-Type-Options: nosniff\r\nConnection: {}\r\n",
-      reply.status, phrase_of(reply.status), reply.type, reply.body.size(),
+      reply.status, phrase_of(reply.status), reply.type, length,
       keep_alive ? "keep-alive" : "close");
   for (const auto& [name, value] : reply.headers) wire += name + ": " + value + "\r\n";
   wire += "\r\n";

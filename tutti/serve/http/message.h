@@ -7,7 +7,9 @@
 #ifndef TUTTI_SERVE_HTTP_MESSAGE_H_
 #define TUTTI_SERVE_HTTP_MESSAGE_H_
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,11 +41,21 @@ struct HttpRequest {
   std::string client{};  // the name that belongs to its token
 };
 
+// The body of a reply that comes piece by piece and has no end of its own.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  // The next piece; empty if there is none within `patience`; nothing if no more come. Called by
+  // one thread.
+  virtual std::optional<std::string> next(std::chrono::milliseconds patience) = 0;
+};
+
 struct HttpReply {
   int status = 200;
   std::string body{};
   std::string type = "application/json";
   Pairs headers{};
+  std::shared_ptr<HttpStream> stream{};  // follows the body; the connection ends with it
 };
 
 // {"error": sentence}
@@ -56,7 +68,7 @@ inline constexpr size_t kMostHeaders = 64;
 // be used further then.
 std::variant<HttpHead, HttpReply> read_head(std::string_view text);
 
-// The reply as it goes over the wire. HEAD gets no body.
+// The reply as it goes over the wire. HEAD gets no body. That of a stream has no length.
 std::string to_wire(const HttpReply& reply, bool keep_alive, bool without_body);
 
 // For a path or a query: everything but letters, digits, '.', '_', '-' and '~' as %XX.

@@ -83,6 +83,13 @@ void close_gently(int socket) {
   }
 }
 
+// True if the other side is gone, or this one has shut it down.
+bool is_closed(int socket) {
+  char byte = 0;
+  const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 }  // namespace
 
 Result<ListenAddress> parse_address(const std::string& text) {
@@ -221,6 +228,7 @@ std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
     constexpr std::chrono::milliseconds kStands{1000};
     const bool room = close_one(oldest_untrusted(nullptr)) ||
                       close_one(oldest_that(Doing::waiting, {})) ||
+                      close_one(oldest_that(Doing::streaming, {})) ||
                       close_one(oldest_that(Doing::reading_body, kStands));
     if (!room) return std::nullopt;
   }
@@ -420,7 +428,39 @@ bool HttpServer::serve_one(int64_t number, int socket, std::string& buffer, bool
   note(number, Doing::answering);
   request.body = buffer.substr(0, static_cast<size_t>(head.content_length));
   buffer.erase(0, static_cast<size_t>(head.content_length));
-  return reply_with(socket, answer(request), keep_alive, without_body);
+  const HttpReply reply = answer(request);
+  if (reply.stream == nullptr) return reply_with(socket, reply, keep_alive, without_body);
+  if (without_body) return reply_with(socket, reply, /*keep_alive=*/false, without_body);
+  stream(number, socket, reply);
+  return false;
+}
+
+// Until the stream or the server ends, the client goes, or another stream needs the place.
+void HttpServer::stream(int64_t number, int socket, const HttpReply& reply) {
+  note(number, Doing::streaming);
+  {
+    MutexLock lock(mutex_);
+    const auto streams =
+        std::count_if(connections_.begin(), connections_.end(), [](const auto& numbered) {
+          return numbered.second.doing == Doing::streaming && !numbered.second.closing;
+        });
+    if (streams > limits_.streams) close_one(oldest_that(Doing::streaming, {}));
+  }
+  constexpr std::chrono::milliseconds kLook{200};  // whether the client is there, or it is to stop
+  std::string piece = to_wire(reply, /*keep_alive=*/false, /*without_body=*/false);
+  auto last = SocketClock::now();
+  while (!stopping_.load()) {
+    if (piece.empty() && SocketClock::now() - last >= limits_.silence) piece = ":\n\n";
+    if (!piece.empty()) {
+      last = SocketClock::now();
+      if (send_all(socket, piece, last + limits_.reply) != SocketOutcome::good) return;
+    }
+    if (is_closed(socket)) return;
+    std::optional<std::string> next = reply.stream->next(kLook);
+    if (!next) break;
+    piece = std::move(*next);
+  }
+  close_gently(socket);
 }
 
 }  // namespace tutti

@@ -2,9 +2,10 @@
 // deadline, every size a limit; a connection that exceeds one gets an error reply and is closed.
 //
 // If there are too many connections, untrusted ones are closed first, the oldest first; then
-// idle ones; then those whose body has come to a stand. So many silent or
+// idle ones; then streams; then those whose body has come to a stand. So many silent or
 // slow connections do not keep out a client that the handler trusts. Memory for bodies is counted
-// as they come, not as they are announced.
+// as they come, not as they are announced. Of streams there are only a few at once: one more ends
+// the oldest.
 //
 // It knows nothing of jobs: it reads requests and asks an HttpHandler.
 
@@ -45,14 +46,16 @@ class HttpHandler {
 
 struct HttpLimits {
   int connections = 256;
-  int untrusted_of_an_address = 64;         // connections; one more closes the oldest
-  int64_t body_bytes = int64_t{256} << 20;  // of all requests being read or answered together
-  std::chrono::milliseconds first{5'000};   // from connecting to the first byte
-  std::chrono::milliseconds idle{30'000};   // between two requests of a connection
-  std::chrono::milliseconds head{10'000};   // to send a request up to its body
-  std::chrono::milliseconds body{60'000};   // to send the body
-  std::chrono::milliseconds pause{10'000};  // between two pieces of it
-  std::chrono::milliseconds reply{30'000};  // to take the reply
+  int untrusted_of_an_address = 64;           // connections; one more closes the oldest
+  int streams = 32;                           // replies that have no end
+  int64_t body_bytes = int64_t{256} << 20;    // of all requests being read or answered together
+  std::chrono::milliseconds first{5'000};     // from connecting to the first byte
+  std::chrono::milliseconds idle{30'000};     // between two requests of a connection
+  std::chrono::milliseconds head{10'000};     // to send a request up to its body
+  std::chrono::milliseconds body{60'000};     // to send the body
+  std::chrono::milliseconds pause{10'000};    // between two pieces of it
+  std::chrono::milliseconds reply{30'000};    // to take the reply, or a piece of a stream
+  std::chrono::milliseconds silence{15'000};  // of a stream; then a comment is sent
 };
 
 // "127.0.0.1:7171", "[::1]:7171", "localhost:7171"
@@ -85,7 +88,7 @@ class HttpServer {
 
  private:
   // What a connection's thread is at.
-  enum class Doing : uint8_t { waiting, reading_body, answering };
+  enum class Doing : uint8_t { waiting, reading_body, answering, streaming };
   struct Connection {
     int socket = -1;
     std::string address{};
@@ -121,6 +124,7 @@ class HttpServer {
   bool read_body(int64_t number, int socket, std::string& buffer, const HttpHead& head,
                  int64_t& reserved, std::optional<HttpReply>& refused);
   bool reply_with(int socket, const HttpReply& reply, bool keep_alive, bool without_body = false);
+  void stream(int64_t number, int socket, const HttpReply& reply);
   HttpReply answer(const HttpRequest& request);
   bool reserve_body(int64_t bytes);
 

@@ -59,6 +59,9 @@ class TokenStore {
   std::shared_ptr<const Tokens> tokens_ GUARDED_BY(mutex_);
 };
 
+// 1 to 64 letters, digits, '.', '_' and '-'.
+bool is_client_name(std::string_view name);
+
 // Compares in a time that depends on the length of `given` alone.
 bool is_same_secret(std::string_view given, std::string_view secret);
 

@@ -115,7 +115,7 @@ struct Header {
   std::string id;
 };
 
-// "tutti-journal 2 ID CHECKSUM", or none.
+// "tutti-journal 3 ID CHECKSUM", or none.
 std::optional<Header> header_of(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, std::min<size_t>(bytes.find('\n'), bytes.size()));
   if (line.size() != 16 + 32 + 1 + 16 || !line.starts_with(kStart)) return std::nullopt;
@@ -171,7 +171,9 @@ Shape recognised(std::string_view bytes, Surveyed& surveyed) {
     surveyed.header_good = true;
     surveyed.version = header->version;
     surveyed.id = header->id;
-    if (header->version != kJournalVersion) return {.version = header->version};
+    if (header->version < 2 || header->version > kJournalVersion) {
+      return {.version = header->version};
+    }
   }
   read_marks(bytes, surveyed);
   Shape shape;
@@ -181,7 +183,8 @@ Shape recognised(std::string_view bytes, Surveyed& surveyed) {
     }
   }
   if (!surveyed.id.empty()) {
-    surveyed.version = kJournalVersion;
+    if (!surveyed.header_good) surveyed.version = kJournalVersion;
+    shape.version = surveyed.version;
     shape.id = raw_of(surveyed.id);
     return shape;
   }

@@ -17,7 +17,8 @@
 // that is missing or damaged is an error. Every frame has the id, so that those behind a header
 // that is gone can still be told from others.
 //
-// Journals of version 1 (tutti 0.1) have no id and no marks, and a header of one line.
+// Journals of version 1 (tutti 0.1) have no id and no marks, and a header of one line. Version 2
+// has the frames of version 3; its records lack deadline and work (record.h).
 
 #ifndef TUTTI_SERVE_JOURNAL_FRAMES_H_
 #define TUTTI_SERVE_JOURNAL_FRAMES_H_
@@ -32,7 +33,7 @@
 
 namespace tutti {
 
-inline constexpr int kJournalVersion = 2;
+inline constexpr int kJournalVersion = 3;
 inline constexpr std::string_view kJournalStart1 = "tutti-journal 1\n";
 inline constexpr size_t kJournalHeader = 4096;
 
@@ -73,7 +74,7 @@ struct Surveyed {
     std::string_view payload{};  // points into the bytes
   };
   int version = 0;   // 0: nothing looks like a journal; above ours: nothing else is known
-  std::string id{};  // of version 2
+  std::string id{};  // not of version 1
   bool header_good = false;
   int marks_good = 0;    // of two
   int older_mark = 0;    // where the next goes

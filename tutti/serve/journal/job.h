@@ -41,9 +41,11 @@ struct JobFacts {
   int64_t accepted_ms = 0;
   int64_t started_ms = 0;  // the last time
   int64_t ended_ms = 0;
-  Duration makespan{0};   // of the run that completed, in the runtime's own time
-  std::string message{};  // why it failed
-  std::string client{};   // the submitter, by name of the token; empty: no token was needed
+  Duration makespan{0};     // of the run that completed, in the runtime's own time
+  std::string message{};    // why it failed
+  std::string client{};     // the submitter, by name of the token; empty: no token was needed
+  int64_t deadline_ms = 0;  // it fails if it is not over by then; 0: there is none
+  Duration work{0};         // device time that it takes at least, as far as is known
 };
 
 // What a client sends: our own graph format, or what to make (submission.h).
@@ -56,6 +58,9 @@ struct Submission {
   int32_t ops = 0;
   Content content;
   std::string client{};
+  int64_t deadline_ms = 0;
+  Duration work{0};
+  bool commands = false;  // its ops are programs
 };
 
 // How a run ended.

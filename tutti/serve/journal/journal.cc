@@ -56,15 +56,19 @@ Result<void> Journal::read_all(const std::function<Result<void>(Record)>& take) 
     }
   }
   if (surveyed.version == kJournalVersion) return go_on_behind(surveyed, mapped->bytes().size());
-  Result<std::string> id = fresh_journal_id();
-  if (!id) return id.error();
-  id_ = std::move(*id);
+  id_ = surveyed.id;  // folders of jobs name it
+  if (id_.empty()) {
+    Result<std::string> id = fresh_journal_id();
+    if (!id) return id.error();
+    id_ = std::move(*id);
+  }
+  const std::string kept_as = surveyed.version == 1 ? "journal.0.1" : "journal.2";
   notices_.push_back(
       fmt::format("{}: was of version {} and is rewritten as version {}; the old "
-                  "one is kept as journal.0.1",
-                  path(), surveyed.version, kJournalVersion));
-  ::unlink((path() + ".0.1").c_str());  // of an upgrade that was cut short
-  return rewrite(old, "journal.0.1");
+                  "one is kept as {}",
+                  path(), surveyed.version, kJournalVersion, kept_as));
+  ::unlink((folder_ + "/" + kept_as).c_str());  // of an upgrade that was cut short
+  return rewrite(old, kept_as);
 }
 
 Result<void> Journal::go_on_behind(const Surveyed& surveyed, size_t size) {
@@ -139,13 +143,13 @@ void Journal::work() {
       if (items_.empty()) return;
       items.swap(items_);
     }
-    const Result<void> good = write_items(std::move(items));
+    const Result<void> good = write_items(items);
     on_disk_(appended_on_disk_, good);
     if (!good) return;
   }
 }
 
-Result<void> Journal::write_items(std::vector<Item> items) {
+Result<void> Journal::write_items(std::span<const Item> items) {
   int64_t appended = 0;
   std::string bytes;
   for (const Item& item : items) {
@@ -177,6 +181,7 @@ Result<void> Journal::write_frames(std::string& bytes) {
 
 Result<void> Journal::sync(int64_t& appended) {
   if (appended == 0) return {};
+  const auto began = std::chrono::steady_clock::now();
   if (::fdatasync(file_) != 0) return disk_error(path(), "syncing");
   durable_ = sequence_;
   if (const auto marked = write_mark(); !marked) return marked;
@@ -184,6 +189,7 @@ Result<void> Journal::sync(int64_t& appended) {
   MutexLock lock(mutex_);
   figures_.records_total += std::exchange(appended, 0);
   ++figures_.syncs_total;
+  figures_.sync_time += std::chrono::steady_clock::now() - began;
   return {};
 }
 

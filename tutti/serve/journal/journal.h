@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -35,6 +36,7 @@ struct JournalFigures {
   int64_t bytes = 0;  // of the file
   int64_t records_total = 0;
   int64_t syncs_total = 0;
+  Duration sync_time{0};  // of all of them, with their marks
   int64_t rewrites_total = 0;
 };
 
@@ -83,7 +85,7 @@ class Journal {
   Result<void> read_all(const std::function<Result<void>(Record)>& take);
   Result<void> go_on_behind(const Surveyed& surveyed, size_t size);
   void work();
-  Result<void> write_items(std::vector<Item> items);
+  Result<void> write_items(std::span<const Item> items);
   Result<void> write_frames(std::string& bytes);
   Result<void> sync(int64_t& appended);
   Result<void> write_mark();

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <latch>
 
+#include "tutti/base/fingerprint.h"
 #include "tutti/serve/journal/frames.h"
 #include "tutti/serve/testing.h"
 
@@ -342,7 +343,7 @@ TEST(Journal, OfVersion1IsReadWrittenAnewAndKept) {
   const TestFolder folder;
   Record old = named("a", 1);
   std::string payload = to_bytes(old);
-  payload.resize(payload.size() - 8);  // version 1 has no client
+  payload.resize(payload.size() - 32);  // version 1 has no client, deadline, work and commands
   std::ofstream(folder.path() + "/journal", std::ios::binary) << journal_1_of({payload});
   std::string id;
   {
@@ -355,6 +356,28 @@ TEST(Journal, OfVersion1IsReadWrittenAnewAndKept) {
   }
   EXPECT_EQ(bytes_of(folder.path() + "/journal.0.1"), journal_1_of({payload}));
   EXPECT_EQ(survey(bytes_of(folder.path() + "/journal")).id, id);
+  EXPECT_EQ(ids_in(folder.path()), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Journal, OfVersion2IsReadWrittenAnewAndKeptWithItsId) {
+  const TestFolder folder;
+  std::string payload = to_bytes(named("a", 1));
+  payload.resize(payload.size() - 24);  // version 2 has no deadline, work and commands
+  std::string bytes = journal_of({payload}, 1);
+  bytes[14] = '2';
+  Fingerprint checksum;
+  checksum.add(std::string_view(bytes).substr(0, 48));
+  bytes.replace(49, 16, fingerprint_text(checksum.value()));
+  std::ofstream(folder.path() + "/journal", std::ios::binary) << bytes;
+  {
+    auto journal = Journal::open(folder.path(), ignore, [](int64_t, const Result<void>&) {});
+    ASSERT_TRUE(journal) << journal.error().message;
+    EXPECT_NE((*journal)->notices().at(0).find("journal.2"), std::string::npos);
+    EXPECT_EQ((*journal)->journal_id(), kId);
+    (*journal)->append(named("b", 2));
+    (*journal)->begin();
+  }
+  EXPECT_EQ(bytes_of(folder.path() + "/journal.2"), bytes);
   EXPECT_EQ(ids_in(folder.path()), (std::vector<std::string>{"a", "b"}));
 }
 

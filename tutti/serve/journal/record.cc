@@ -80,6 +80,10 @@ void read_accepted(Reader& reader, int version, Record& record) {
   record.digest = reader.unsigned_whole();
   record.content = std::make_shared<const std::string>(reader.text());
   if (version > 1) record.client = reader.text();
+  if (version < 3) return;
+  record.deadline_ms = reader.whole(0, kLast);
+  record.work = Duration(reader.whole(0, kNever.count()));
+  record.commands = reader.whole(0, 1) != 0;
 }
 
 void read_outcome(Reader& reader, Outcome& outcome) {
@@ -107,6 +111,9 @@ std::string to_bytes(const Record& record) {
     add_whole(bytes, record.digest);
     add_text(bytes, record.content == nullptr ? std::string_view() : *record.content);
     add_text(bytes, record.client);
+    add_whole(bytes, record.deadline_ms);
+    add_whole(bytes, record.work.count());
+    add_whole(bytes, int64_t{record.commands});
   }
   if (record.kind == Record::Kind::ended) {
     add_whole(bytes, static_cast<int64_t>(record.outcome.state));

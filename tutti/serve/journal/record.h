@@ -41,6 +41,10 @@ struct Record {
   uint64_t digest = 0;  // of priority and content: what makes two submissions the same
   Content content{};
   std::string client{};  // whose token it came with; not in version 1
+  // Not in versions 1 and 2. The deadline is 0 if there is none; the work is 0 if it is not known.
+  int64_t deadline_ms = 0;
+  Duration work{0};
+  bool commands = false;
 
   Outcome outcome{};
 };

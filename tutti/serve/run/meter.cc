@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <deque>
 #include <thread>
 
 #include "tutti/base/mutex.h"
@@ -66,8 +65,6 @@ class HostMeter : public Meter {
     MutexLock lock(mutex_);
     return latest_;
   }
-  void note(const RunReport& /*report*/) override {}
-  const char* what() const override { return "believed from this host's counters"; }
 
  private:
   void work() {
@@ -99,45 +96,6 @@ class HostMeter : public Meter {
   std::thread thread_;
 };
 
-class RunMeter : public Meter {
- public:
-  explicit RunMeter(const Machine& machine) : machine_(machine) {}
-
-  std::vector<Utilisation> now() const override {
-    MutexLock lock(mutex_);
-    std::vector<Utilisation> all;
-    for (const DeviceId id : machine_.devices()) {
-      if (shares_.empty()) break;
-      std::vector<double> values;
-      double sum = 0;
-      for (const auto& shares : shares_) {
-        values.push_back(shares[static_cast<size_t>(id.index)]);
-        sum += values.back();
-      }
-      std::sort(values.begin(), values.end());
-      const auto at = [&](double part) {
-        return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
-      };
-      all.push_back({machine_.device(id).name, sum / static_cast<double>(values.size()), at(0.025),
-                     at(0.975), true});
-    }
-    return all;
-  }
-  void note(const RunReport& report) override {
-    constexpr size_t kRuns = 100;
-    if (report.busy_share.empty()) return;
-    MutexLock lock(mutex_);
-    shares_.push_back(report.busy_share);
-    if (shares_.size() > kRuns) shares_.pop_front();
-  }
-  const char* what() const override { return "of simulated devices over the last 100 runs"; }
-
- private:
-  const Machine& machine_;
-  mutable Mutex mutex_;
-  std::deque<std::vector<double>> shares_ GUARDED_BY(mutex_);
-};
-
 }  // namespace
 
 std::vector<Utilisation> believed(const Belief& belief, std::span<const Counter> counters,
@@ -162,10 +120,6 @@ Result<std::unique_ptr<Meter>> make_host_meter() {
   const Result<Machine> host = discover_machine();
   if (!host) return host.error();
   return std::unique_ptr<Meter>(std::make_unique<HostMeter>(*host));
-}
-
-std::unique_ptr<Meter> make_run_meter(const Machine& machine) {
-  return std::make_unique<RunMeter>(machine);
 }
 
 }  // namespace tutti

@@ -1,5 +1,7 @@
-// A Runner runs the graphs of jobs, one at a time in each of its places, asking an online policy as
-// it goes: for real on this host (local), or in the simulator.
+// A Runner runs the graphs of jobs. A graph is prepared once, when it is submitted: it is checked
+// and gets its costs. It is run in one of the places of the runner, as many at once as there are.
+//
+// The one of a server is tutti/serve/run/jobs_runner.h.
 
 #ifndef TUTTI_SERVE_RUN_RUNNER_H_
 #define TUTTI_SERVE_RUN_RUNNER_H_
@@ -11,25 +13,22 @@
 #include <vector>
 
 #include "tutti/base/stop.h"
-#include "tutti/costs/costs.h"
 #include "tutti/graph/graph.h"
 #include "tutti/machine/machine.h"
-#include "tutti/runtime/local/op_table.h"
+#include "tutti/plan/world/client_shares.h"
+#include "tutti/plan/world/cluster.h"
 #include "tutti/serve/run/decisions.h"
 #include "tutti/serve/run/job_folder.h"
+#include "tutti/trace/job_record.h"
 
 namespace tutti {
 
-struct RunnerOptions {
-  std::string policy{};  // any that can be asked during a run
-  uint64_t seed = 1;
-  CostSpec costs{};
-  // Where graphs of commands run for real; null: on the machine of all jobs. Its devices are the
-  // first of that machine, with slots of their own.
-  std::shared_ptr<const Machine> command_machine{};
-  // Names of variables that commands get in addition to the usual ones
-  // (tutti/runtime/command/environment.h).
-  std::vector<std::string> environment{};
+// A graph that can be run here.
+struct PreparedJob {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<Job> job{};  // the same graph with its costs; null: its ops are programs
+  Duration work{0};            // device time, each op on its quickest device; 0: not known
+  Duration least{0};           // it takes no less, with the machine to itself
 };
 
 // One run of one job.
@@ -39,44 +38,52 @@ struct RunContext {
   JobIdentity identity{};
   Unnamed unnamed = Unnamed::moved_aside;
   std::function<void(const std::string& sentence)> note{};  // for the operator
-  int place = 0;                                            // from 0; one run at a time in each
+  std::shared_ptr<JobAccount> account{};                    // null: its device time is not counted
   Stop stop{};
 };
 
 struct RunReport {
   Duration makespan{0};
-  std::vector<double> busy_share{};  // by device, over slots and makespan; empty: unknown
+  JobRecord record{};  // with its trace; of commands, the trace alone
+};
+
+struct Utilisation {
+  std::string resource;
+  double mean = 0;
+  // 95 of 100 lie between these.
+  double low = 0;
+  double high = 0;
+  bool measured = false;  // a counter is about it; otherwise it is inferred from others
 };
 
 class Runner {
  public:
   virtual ~Runner() = default;
 
-  virtual const char* name() const = 0;    // "local", "sim", "cluster"
+  virtual const char* name() const = 0;    // "local", "sim"
   virtual std::string policy() const = 0;  // its name
   virtual int places() const = 0;
+  virtual const Machine& machine() const = 0;
   // Fails with a sentence if the graph cannot be run here. Any thread may ask.
-  virtual Result<void> check(const Graph& graph) const = 0;
-  // Fails soon after it was stopped.
-  virtual Result<RunReport> run(const Graph& graph, const RunContext& context,
+  virtual Result<PreparedJob> prepare(Graph graph) const = 0;
+  // Fails soon after it was stopped. Requires a job that this runner prepared; runs it once.
+  virtual Result<RunReport> run(const PreparedJob& prepared, const RunContext& context,
                                 DecisionLog& log) = 0;
+  // Its time passes only while jobs run.
+  virtual bool simulated() const { return false; }
+  // The clock of the shares: that by which device time is counted.
+  virtual Duration share_time() const = 0;
+  // Why a job that runs does not go on, in one sentence; empty: it does, or that is not known.
+  virtual std::string why_waiting(const std::string& /*job*/) const { return {}; }
+  // How often the decider was asked, and how long it took in all.
+  struct Deciding {
+    int64_t asked = 0;
+    Duration time{0};
+  };
+  virtual Deciding deciding() const { return {}; }
+  // How busy the machine's resources are, if the runner itself knows.
+  virtual std::vector<Utilisation> utilisation() const { return {}; }
 };
-
-// Fails with a sentence if no device of the machine can run some op.
-Result<void> check_runnable(const Graph& graph, const Machine& machine, const CostSpec& costs);
-// For real runs: fails with a sentence if no device has code for some op, or if an input cannot be
-// filled.
-Result<void> check_code(const Graph& graph, const Machine& machine, const OpTable& ops);
-
-// Both keep a reference to the machine, and fail (invalid_input) if there is no such policy, or if
-// it cannot be asked during a run; local also if this host has not the machine's devices. Such
-// real runs have one place: a policy decides about one graph. Several jobs share the devices in
-// tutti/serve/run/rounds_runner.h. Commands of a
-// graph are started by real runs alone, and noted in the job's folder, so that those that are done
-// are not run again (tutti/runtime/command).
-Result<std::unique_ptr<Runner>> make_local_runner(const Machine& machine, RunnerOptions options);
-Result<std::unique_ptr<Runner>> make_sim_runner(const Machine& machine, RunnerOptions options,
-                                                int places);
 
 }  // namespace tutti
 

@@ -1,5 +1,3 @@
-#include "tutti/serve/run/runner.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +13,9 @@
 #include "tutti/graph/make/layered.h"
 #include "tutti/machine/discover.h"
 #include "tutti/machine/preset.h"
-#include "tutti/serve/run/cluster_runner.h"
+#include "tutti/plan/world/share_gate.h"
+#include "tutti/runtime/sim/jobs/job_simulator.h"
+#include "tutti/serve/run/jobs_runner.h"
 #include "tutti/serve/run/meter.h"
 #include "tutti/serve/submission.h"
 #include "tutti/serve/testing.h"
@@ -23,31 +23,37 @@
 namespace tutti {
 namespace {
 
-TEST(Runner, SimulatesAJobAndSaysHowBusyDevicesWere) {
+TEST(Runner, SimulatesAJobAndKeepsItsTrace) {
   const Machine machine = *make_preset("p100-4");
-  auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 2);
-  ASSERT_TRUE(runner);
+  ClientShares shares;
+  auto runner = runner_of(machine, "critical_path", 2, shares, /*real=*/false);
+  ASSERT_TRUE(runner) << runner.error().message;
   EXPECT_EQ((*runner)->places(), 2);
   const Graph graph = *make_layered({.ops = 200, .bytes = 1000});
-  EXPECT_TRUE((*runner)->check(graph));
+  const auto prepared = (*runner)->prepare(graph);
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_GT(prepared->least, Duration(0));
+  EXPECT_GE(prepared->work, prepared->least);
   DecisionLog log;
-  const auto report = (*runner)->run(graph, {.job = "j"}, log);
+  const auto account =
+      std::make_shared<JobAccount>(shares.enter(shares.client("a"), prepared->work));
+  const auto report = (*runner)->run(*prepared, {.job = "j", .account = account}, log);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_GT(report->makespan, Duration(0));
-  ASSERT_EQ(report->busy_share.size(), 4U);
-  for (const double share : report->busy_share) {
-    EXPECT_GT(share, 0);
-    EXPECT_LE(share, 1);
-  }
+  EXPECT_GE(report->makespan, prepared->least);
+  EXPECT_EQ(report->record.trace.ops.size(), 200U);
   EXPECT_EQ(log.op_count(), 200);
+  Duration busy{0};
+  for (const OpSpan& span : report->record.trace.ops) busy += span.finish - span.start;
+  EXPECT_EQ(shares.share(0, Duration(0)).used_total, busy);
 }
 
 TEST(Runner, GivesReasonsForItsDecisions) {
   const Machine machine = *make_preset("p100-4");
-  auto runner = make_sim_runner(machine, {.policy = "critical_path"}, 1);
+  ClientShares shares;
+  auto runner = runner_of(machine, "critical_path", 1, shares, /*real=*/false);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
-  ASSERT_TRUE((*runner)->run(graph, {.job = "j"}, log));
+  ASSERT_TRUE(run_graph(**runner, graph, {.job = "j"}, log));
   const auto decisions = log.latest(10, 10);
   ASSERT_FALSE(decisions.empty());
   EXPECT_EQ(decisions[0].job, "j");
@@ -59,24 +65,25 @@ TEST(Runner, GivesReasonsForItsDecisions) {
 TEST(Runner, RunsAJobForRealAndStopsWhenTold) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
+  ClientShares shares;
+  auto runner = runner_of(*machine, "critical_path", 1, shares, /*real=*/true);
   ASSERT_TRUE(runner) << runner.error().message;
   const Graph graph = *make_cholesky({.tiles = 4, .tile_size = 32, .devices = 1});
-  ASSERT_TRUE((*runner)->check(graph));
   DecisionLog log;
-  const auto report = (*runner)->run(graph, {.job = "j"}, log);
+  const auto report = run_graph(**runner, graph, {.job = "j"}, log);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_GT(report->busy_share.at(0), 0);
+  EXPECT_EQ(report->record.trace.ops.size(), static_cast<size_t>(graph.size()));
   const std::atomic<bool> stopped{true};
-  EXPECT_FALSE((*runner)->run(graph, {.job = "j", .stop = Stop(&stopped)}, log));
-  EXPECT_TRUE((*runner)->run(graph, {.job = "j"}, log));  // it can go on afterwards
+  EXPECT_FALSE(run_graph(**runner, graph, {.job = "j", .stop = Stop(&stopped)}, log));
+  EXPECT_TRUE(run_graph(**runner, graph, {.job = "j"}, log));  // it can go on afterwards
 }
 
 TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
   const TestFolder folder;
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
+  ClientShares shares;
+  auto runner = runner_of(*machine, "critical_path", 1, shares, /*real=*/true);
   const std::string marks = folder.path() + "/marks";
   const std::string text =
       R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [
@@ -88,12 +95,11 @@ TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
   const Result<Graph> read = read_submission(text, {}, 10);
   ASSERT_TRUE(read) << read.error().message;
   const Graph& graph = *read;
-  ASSERT_TRUE((*runner)->check(graph));
   DecisionLog log;
   const RunContext context{.job = "j", .folder = folder.path() + "/runs/1"};
-  EXPECT_FALSE((*runner)->run(graph, context, log));  // b fails
+  EXPECT_FALSE(run_graph(**runner, graph, context, log));  // b fails
   std::ofstream(marks + ".go") << "go";
-  const auto again = (*runner)->run(graph, context, log);
+  const auto again = run_graph(**runner, graph, context, log);
   EXPECT_TRUE(again) << again.error().message;
   std::ifstream file(marks);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "a\nb\nb\n");
@@ -108,7 +114,7 @@ class JobFolders : public ::testing::Test {
             {"name": "a", "run_time_ns": 1000, "command": {"argv": ["/bin/sh", "-c", "echo a >> )" +
         folder_.path() + R"(/marks"]}}]})";
     graph_.emplace(*read_submission(text, {}, 10));
-    runner_ = std::move(*make_local_runner(*machine_, {.policy = "critical_path"}));
+    runner_ = std::move(*runner_of(*machine_, "critical_path", 1, shares_, /*real=*/true));
   }
 
   // How often the command has run since the beginning.
@@ -116,7 +122,7 @@ class JobFolders : public ::testing::Test {
     RunContext context{.job = "j", .folder = path("runs/1"), .identity = identity};
     context.unnamed = unnamed;
     context.note = [this](const std::string& sentence) { notes_.push_back(sentence); };
-    const auto report = runner_->run(*graph_, context, log_);
+    const auto report = run_graph(*runner_, *graph_, context, log_);
     EXPECT_TRUE(report) << report.error().message;
     std::ifstream marks(path("marks"));
     return std::count(std::istreambuf_iterator<char>(marks), {}, '\n');
@@ -126,6 +132,7 @@ class JobFolders : public ::testing::Test {
   const TestFolder folder_;
   Result<Machine> machine_ = discover_groups(1, 1);
   std::optional<Graph> graph_;
+  ClientShares shares_;
   std::unique_ptr<Runner> runner_;
   DecisionLog log_;
   std::vector<std::string> notes_;
@@ -194,58 +201,128 @@ TEST_F(JobFolders, AreNobodyElsesToRead) {
 TEST(Runner, RefusesWhatItHasNoCodeFor) {
   const Result<Machine> machine = discover_groups(1, 1);
   ASSERT_TRUE(machine);
-  auto runner = make_local_runner(*machine, {.policy = "critical_path"});
-  const auto checked = (*runner)->check(*make_fft({.points = 4}));
+  ClientShares shares;
+  auto runner = runner_of(*machine, "critical_path", 1, shares, /*real=*/true);
+  const auto checked = (*runner)->prepare(*make_fft({.points = 4}));
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().message,
             "op 'point.0' is of kind 'point', which no device here has code for");
-  auto other = make_sim_runner(*machine, {.policy = "heft"}, 1);
-  ASSERT_FALSE(other);
-  EXPECT_NE(other.error().message.find("plans ahead"), std::string::npos);
-  EXPECT_FALSE(make_sim_runner(*machine, {.policy = "nobody"}, 1));
+  EXPECT_FALSE(runner_of(*machine, "nobody", 1, shares, /*real=*/false));
 }
 
-TEST(ClusterRunner, LetsJobsShareTheMachine) {
+TEST(SimulatedWorld, LetsJobsShareTheMachine) {
   const Machine machine = *make_preset("uniform-2");
-  auto served = serve_cluster(machine, {.policy = "fifo"}, 4, registered_decider("fifo"));
-  ASSERT_TRUE(served) << served.error().message;
+  ClientShares shares;
+  auto made = runner_of(machine, "fifo", 4, shares, /*real=*/false);
+  ASSERT_TRUE(made) << made.error().message;
+  Runner& runner = **made;
   const Graph graph = *make_layered({.ops = 400, .bytes = 1000});
-  ASSERT_TRUE(served->runner->check(graph));
   DecisionLog log;
-  const auto alone = served->runner->run(graph, {.job = "alone"}, log);
+  const auto alone = run_graph(runner, graph, {.job = "alone"}, log);
   ASSERT_TRUE(alone) << alone.error().message;
   EXPECT_GT(alone->makespan, Duration(0));
   EXPECT_EQ(log.op_count(), 400);
-  // Nobody was there: the next finds the machine as the first did.
-  EXPECT_EQ(served->runner->run(graph, {.job = "again"}, log)->makespan, alone->makespan);
+  // No other job was there: the next finds the machine as the first did.
+  EXPECT_EQ(run_graph(runner, graph, {.job = "again"}, log)->makespan, alone->makespan);
   std::vector<std::thread> threads;
   for (int place = 0; place < 4; ++place) {
-    threads.emplace_back([&, place] {
+    threads.emplace_back([&] {
       for (int i = 0; i < 5; ++i) {
-        const auto report = served->runner->run(graph, {.job = "j", .place = place}, log);
+        const auto report = run_graph(runner, graph, {.job = "j"}, log);
         ASSERT_TRUE(report) << report.error().message;
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(log.op_count(), 22 * 400);
-  EXPECT_TRUE(served->meter->now().empty());  // nothing runs now
   for (const ServedDecision& decision : log.latest(0, 5)) {
     EXPECT_NE(decision.reason.find(" ready ops of "), std::string::npos) << decision.reason;
   }
 }
 
-TEST(ClusterRunner, StopsWaitingForAJobThatIsCancelled) {
+TEST(SimulatedWorld, StopsWaitingForAJobThatIsCancelled) {
   const Machine machine = *make_preset("uniform-2");
-  auto served =
-      serve_cluster(machine, {.policy = "least_loaded"}, 1, registered_decider("least_loaded"));
-  ASSERT_TRUE(served);
+  ClientShares shares;
+  auto runner = runner_of(machine, "least_loaded", 1, shares, /*real=*/false);
+  ASSERT_TRUE(runner);
   const Graph graph = *make_layered({.ops = 50});
   DecisionLog log;
   const std::atomic<bool> stopped{true};
-  EXPECT_FALSE(served->runner->run(graph, {.job = "a", .stop = Stop(&stopped)}, log));
-  EXPECT_TRUE(served->runner->run(graph, {.job = "b"}, log));
-  EXPECT_FALSE(serve_cluster(machine, {.policy = "nobody"}, 1, registered_decider("nobody")));
+  EXPECT_FALSE(run_graph(**runner, graph, {.job = "a", .stop = Stop(&stopped)}, log));
+  EXPECT_TRUE(run_graph(**runner, graph, {.job = "b"}, log));
+}
+
+// Device time of the job's ops between two simulated times.
+double time_between(const JobRecord& record, Duration from, Duration to) {
+  Duration sum{0};
+  for (const OpSpan& span : record.trace.ops) {
+    sum += std::max(Duration(0), std::min(span.finish, to) - std::max(span.start, from));
+  }
+  return static_cast<double>(sum.count());
+}
+
+// Whatever decides op by op, a client gets its share of the devices while jobs of both are there.
+// whole_job binds each job to one device: of two jobs on two devices each has one, and nothing is
+// to be divided.
+TEST(ShareGate, EveryDeciderDividesDeviceTimeByWeight) {
+  Cluster cluster = *Cluster::make(*make_preset("uniform-2"), {});
+  const auto job = *cluster.add_job(*make_layered({.ops = 800, .bytes = 1000}));
+  for (const PolicyEntry& entry : policy_registry()) {
+    if (!entry.make_decider || entry.name == "whole_job") continue;
+    ClientShares shares(
+        {.divided = true, .named = {{"light", {.weight = 1}}, {"heavy", {.weight = 3}}}});
+    ShareGate gate(shares);
+    std::vector<JobAccount> accounts;
+    for (const char* name : {"light", "heavy"}) {
+      accounts.push_back(shares.enter(shares.client(name), std::chrono::seconds(1)));
+      shares.job_opened(accounts.back().client, Duration(0));
+    }
+    for (int32_t i = 0; i < 2; ++i) gate.add(JobId{i}, &accounts[static_cast<size_t>(i)]);
+    JobSimulator sim(cluster, {.record = true});
+    const auto decider = entry.tuned_decider();
+    decider->begin(cluster, 1);
+    sim.reset({{Duration(0), job}, {Duration(0), job}}, 1);
+    for (int64_t epoch = -1; !sim.done();) {
+      const Action action = gate.decide(sim.ledger(), *decider, sim.state().now);
+      if (action.kind == Action::Kind::execute)
+        gate.given(sim.state().job(action.job), action.op, action.device);
+      const auto stepped = sim.step(action);
+      ASSERT_TRUE(stepped) << entry.name << ": " << stepped.error().message;
+      if (sim.state().epoch == epoch) continue;
+      epoch = sim.state().epoch;
+      for (const FinishedOp& op : sim.state().finished) gate.ended(*job, op, sim.state().now);
+    }
+    const Duration end = sim.jobs()[1].finish;
+    EXPECT_LT(end, sim.jobs()[0].finish) << entry.name;
+    const double ratio = time_between(sim.jobs()[1], Duration(0), end) /
+                         time_between(sim.jobs()[0], Duration(0), end);
+    EXPECT_GT(ratio, 2.7) << entry.name;
+    EXPECT_LT(ratio, 3.3) << entry.name;
+  }
+}
+
+// Nothing else happens meanwhile: the clock moves on to when the quota allows more.
+TEST(SimulatedWorld, AQuotaIsWaitedForInSimulatedTime) {
+  const Graph graph = *make_layered({.ops = 40, .bytes = 1000});
+  Duration work{0};
+  for (const bool limited : {false, true}) {
+    ShareRules rules{.divided = true};
+    if (limited) rules.usual = {.quota = work / 4, .quota_window = std::chrono::seconds(10)};
+    ClientShares shares(rules);
+    auto runner = runner_of(*make_preset("uniform-2"), "fifo", 1, shares, /*real=*/false);
+    ASSERT_TRUE(runner) << runner.error().message;
+    const auto prepared = (*runner)->prepare(graph);
+    ASSERT_TRUE(prepared);
+    work = prepared->work;
+    const int32_t client = shares.client("a");
+    shares.job_opened(client, Duration(0));
+    const auto account = std::make_shared<JobAccount>(shares.enter(client, work));
+    DecisionLog log;
+    const auto report = (*runner)->run(*prepared, {.job = "j", .account = account}, log);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ((*runner)->share_time() > std::chrono::seconds(20), limited);
+    EXPECT_EQ(account->work_left, Duration(0));
+  }
 }
 
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {
@@ -266,20 +343,6 @@ TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {
   }
 }
 
-TEST(Meter, TakesRunsTogether) {
-  const Machine machine = *make_preset("uniform-2");
-  const auto meter = make_run_meter(machine);
-  EXPECT_TRUE(meter->now().empty());
-  for (int i = 0; i <= 100; ++i) meter->note({Duration(1), {0.01 * i, 1}});  // the first is gone
-  meter->note({Duration(1), {}});  // of a run that does not say
-  const auto all = meter->now();
-  ASSERT_EQ(all.size(), 2U);
-  EXPECT_NEAR(all[0].mean, 0.505, 1e-9);
-  EXPECT_NEAR(all[0].low, 0.03, 0.011);
-  EXPECT_NEAR(all[0].high, 0.98, 0.011);
-  EXPECT_EQ(all[1].mean, 1);
-}
-
 // One device of one slot would run four commands of 0.3 s one after another.
 TEST(Runner, CommandsHaveSlotsOfTheirOwn) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "this host has one core";
@@ -287,9 +350,9 @@ TEST(Runner, CommandsHaveSlotsOfTheirOwn) {
   const Result<Machine> machine = discover_machine();
   Result<Machine> slots = discover_command_machine();
   ASSERT_TRUE(machine && slots);
-  RunnerOptions options{.policy = "critical_path"};
-  options.command_machine = std::make_shared<const Machine>(std::move(*slots));
-  auto runner = make_local_runner(*machine, options);
+  ClientShares shares;
+  auto runner = runner_of(*machine, "critical_path", 1, shares, /*real=*/true, {},
+                          std::make_shared<const Machine>(std::move(*slots)));
   ASSERT_TRUE(runner) << runner.error().message;
   std::string ops;
   for (const char* name : {"a", "b", "c", "d"}) {
@@ -300,13 +363,11 @@ TEST(Runner, CommandsHaveSlotsOfTheirOwn) {
       R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [)" + ops + "]}", {},
       10);
   ASSERT_TRUE(graph) << graph.error().message;
-  ASSERT_TRUE((*runner)->check(*graph));
   DecisionLog log;
   const auto report =
-      (*runner)->run(*graph, {.job = "j", .folder = folder.path() + "/runs/1"}, log);
+      run_graph(**runner, *graph, {.job = "j", .folder = folder.path() + "/runs/1"}, log);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_LT(report->makespan, std::chrono::milliseconds(1000));
-  EXPECT_EQ(report->busy_share.size(), static_cast<size_t>(machine->size()));
 }
 
 }  // namespace

@@ -24,13 +24,14 @@ constexpr std::array kTraceRules = {
     Rule{"barriers", "levels of the graph ran one after another"},         // check_records.cc
     Rule{"speed", "real devices did what devices can do"},                 // check_speed.cc
     Rule{"transfers", "values went once, from home, along their routes"},  // check_transfers.cc
-    Rule{"transfer times", "each hop took as long as it takes"},           // check_transfers.cc
-    Rule{"channels", "no channel carried more transfers than it can"},     // check_transfers.cc
-    Rule{"bandwidth", "no channel carried more bytes than it can"},        // check_transfers.cc
-    Rule{"shares", "shared channels were divided fairly"},                 // check_shares.cc
-    Rule{"memory", "no memory held more than its limit"},                  // check_memory.cc
-    Rule{"waiting hops", "no hop waited while its channels had room"},     // check_waiting_hops.cc
-    Rule{"waiting ops", "no op waited while a slot was free"},             // check_waiting.cc
+    Rule{"streams", "weights that are not kept came for their readers, and fitted the buffer"},
+    Rule{"transfer times", "each hop took as long as it takes"},        // check_transfers.cc
+    Rule{"channels", "no channel carried more transfers than it can"},  // check_transfers.cc
+    Rule{"bandwidth", "no channel carried more bytes than it can"},     // check_transfers.cc
+    Rule{"shares", "shared channels were divided fairly"},              // check_shares.cc
+    Rule{"memory", "no memory held more than its limit"},               // check_memory.cc
+    Rule{"waiting hops", "no hop waited while its channels had room"},  // check_waiting_hops.cc
+    Rule{"waiting ops", "no op waited while a slot was free"},          // check_waiting.cc
     Rule{"ready order", "ready ops started in the order that is recorded"},  // check_ready_order.cc
     Rule{"unplaced ops", "no op was left unplaced while a device was free"},  // check_unplaced.cc
 };
@@ -44,6 +45,7 @@ void judge_released(const trace_rules::Case& trial, Verdict& verdict) {
   set_aside_all({"transfers", "transfer times", "channels", "bandwidth", "shares", "waiting hops"},
                 "the released model has no links and records no transfers", verdict);
   verdict.set_aside("memory", "the released model has no memory");
+  verdict.set_aside("streams", "the released model has no memory");
   verdict.begin("unplaced ops");  // it knows no online policies
   if (trial.drawn(trial.problem.costs.transfer_noise())) {
     set_aside_all({"operands", "waiting ops", "ready order"},
@@ -63,11 +65,12 @@ void judge_measured(const trace_rules::Case& trial, Verdict& verdict) {
                 "times are measured, and real devices need time to start what is ready", verdict);
   trace_rules::check_speed(trial, verdict);
   if (is_of_files(trial.trace)) {
-    set_aside_all({"transfers", "transfer times", "memory"},
+    set_aside_all({"transfers", "streams", "transfer times", "memory"},
                   "the values are files: none is sent or in a memory", verdict);
     return;
   }
   trace_rules::check_transfers(trial, verdict);
+  trace_rules::check_streams(trial, verdict);
   verdict.begin("memory");
   if (!trial.problem.has_memory_limits()) return;
   trace_rules::check_memory(trial, memory_use(trial.problem, trial.trace, trial.presence), verdict);
@@ -76,6 +79,7 @@ void judge_measured(const trace_rules::Case& trial, Verdict& verdict) {
 void judge_simulated(const trace_rules::Case& trial, Verdict& verdict) {
   const Problem& problem = trial.problem;
   trace_rules::check_transfers(trial, verdict);
+  trace_rules::check_streams(trial, verdict);
   const std::vector<ChannelUse> channels = channel_use(problem, trial.trace);
   trace_rules::check_channels(trial, channels, verdict);
   if (trial.rules.timeless) {
@@ -97,7 +101,13 @@ void judge_simulated(const trace_rules::Case& trial, Verdict& verdict) {
   const LeastUses memories(problem, most_use);
   trace_rules::check_waiting_hops(trial, full_times, memories, verdict);
   trace_rules::check_waiting_ops(trial, memories, verdict);
-  trace_rules::check_ready_order(trial, memories, verdict);
+  if (trial.trace.weights.stated() && trial.trace.order != ReadyOrder::priority) {
+    verdict.set_aside("ready order",
+                      "ops may share a streamed weight: when each could read it is "
+                      "not recorded");
+  } else {
+    trace_rules::check_ready_order(trial, memories, verdict);
+  }
   trace_rules::check_unplaced_ops(trial, memories, verdict);
 }
 

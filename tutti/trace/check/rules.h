@@ -68,6 +68,11 @@ void check_speed(const Case& trial, Verdict& verdict);
 // hop, to memories that needed it.
 void check_transfers(const Case& trial, Verdict& verdict);
 
+// "streams", where the plan says which weights are kept: each copy of another one was read, stayed
+// until its readers had finished, and all copies in a memory fitted its stream buffer; no kept
+// weight was sent, unless the run was to load it.
+void check_streams(const Case& trial, Verdict& verdict);
+
 // "channels": no exclusive channel carried more transfers than its capacity.
 void check_channels(const Case& trial, const std::vector<ChannelUse>& channels, Verdict& verdict);
 

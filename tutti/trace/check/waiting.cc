@@ -56,7 +56,10 @@ std::vector<Waiting> find_waiting(const Case& trial) {
       for (const int32_t index : transfer.spans) {
         const TransferSpan& span = trial.trace.transfers[index];
         const Hop* hop = hop_of(trial.problem.machine, span);
-        const bool known = hop != nullptr || span.given;
+        // A stream waits for its turn and for the stream buffer.
+        const bool stream = span.hop == 0 && trial.presence.is_set_aside(value) &&
+                            !trial.presence.keeps(value, span.to);
+        const bool known = (hop != nullptr || span.given) && !stream;
         if (known && could < span.start) waiting.push_back({&span, hop, {could, span.start}});
         could = span.finish;
       }

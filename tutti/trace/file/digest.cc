@@ -18,6 +18,14 @@ void add_runtime(Fingerprint& digest, const RuntimeInfo& runtime) {
   digest.add(static_cast<int32_t>(runtime.barriers));
 }
 
+void add_keeping(Fingerprint& digest, const WeightKeeping& keeping) {
+  for (const std::vector<ValueId>& kept : keeping.kept) {
+    digest.add(static_cast<uint64_t>(kept.size()));
+    for (const ValueId weight : kept) digest.add(weight.index);
+  }
+  for (const int64_t bytes : keeping.stream_buffer_bytes) digest.add(bytes);
+}
+
 void add_header(Fingerprint& digest, const Trace& trace, const TraceNames& names, int64_t version) {
   if (version < 3) {
     digest.add(std::string_view(to_text(trace.runtime)));
@@ -34,6 +42,7 @@ void add_header(Fingerprint& digest, const Trace& trace, const TraceNames& names
   digest.add(static_cast<int64_t>(trace.makespan.count()));
   digest.add(trace.measurement ? trace.measurement->process : int64_t{-1});
   digest.add(trace.measurement ? trace.measurement->began_unix_ms : int64_t{-1});
+  if (version > 3) add_keeping(digest, trace.weights);
   for (const size_t count :
        {trace.ops.size(), trace.transfers.size(), trace.placed.size(), trace.pauses.size()}) {
     digest.add(static_cast<uint64_t>(count));

@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Wrong{"OtherFormat", "tutti-trace", "tutti-plan", "this is not a trace"},
         Wrong{"OtherVersion", "\"schema_version\":3", "\"schema_version\":9",
-              "schema_version 1 to 3"},
+              "schema_version 1 to 4"},
         Wrong{"NoHeader", "\"tutti\":", "\"other\":", "needs the key \"tutti\""},
         Wrong{"NoEvents", "\"traceEvents\":", "\"events\":", "needs the key \"traceEvents\""},
         Wrong{"EventsAreAText", "\"traceEvents\":[", "\"traceEvents\":\"\",\"rest\":[",

@@ -22,11 +22,16 @@ struct ShownAs {
   // What no channel carries comes after the channels.
   size_t no_channel() const { return static_cast<size_t>(machine.channel_count()); }
   int32_t policy() const { return channel(no_channel() + 1); }
+  // Of counters, which only write_viewer_trace writes.
+  int32_t memories() const { return policy() + 1; }
+  int32_t bandwidth() const { return policy() + 2; }
 
   // Empty: there is no such process.
   std::string process_name(int32_t process) const {
     const int32_t at = process - 1 - machine.size();
-    if (process < 1 || process > policy()) return {};
+    if (process < 1 || process > bandwidth()) return {};
+    if (process == memories()) return "memory in use";
+    if (process == bandwidth()) return "bandwidth";
     if (at < 0) return machine.device(DeviceId{process - 1}).name;
     if (at < machine.channel_count()) return machine.channel(ChannelId{at}).name;
     return process == policy() ? "policy" : "transfers";

@@ -10,6 +10,7 @@
 #include "tutti/base/file/fields.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/graph/names.h"
+#include "tutti/plan/weights_file.h"
 #include "tutti/trace/file.h"
 #include "tutti/trace/file/digest.h"
 #include "tutti/trace/file/display.h"
@@ -143,6 +144,7 @@ class TraceReader {
                               fingerprint_text(trace_.graph_fingerprint),
                               fingerprint_text(problem_.graph.fingerprint())));
     }
+    if (version_ > 3) trace_.weights = read_keeping(fields, file_, problem_);
     if (version_ > 1) read_witnesses(fields);
     if (fields.good() && version_ > 1) check_digest(fields);
     return fields.done();

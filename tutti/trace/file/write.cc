@@ -1,12 +1,19 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
 #include "tutti/plan/intervals.h"
+#include "tutti/plan/weights_file.h"
 #include "tutti/trace/channels.h"
 #include "tutti/trace/file.h"
 #include "tutti/trace/file/digest.h"
 #include "tutti/trace/file/lanes.h"
+#include "tutti/trace/memory.h"
+#include "tutti/trace/presence.h"
 
 namespace tutti {
 namespace {
@@ -20,8 +27,15 @@ std::string microseconds(Duration time) {
 
 class TraceWriter {
  public:
-  TraceWriter(const Problem& problem, const Trace& trace, Output& output)
-      : problem_(problem), trace_(trace), output_(output), shown_as_{problem.machine} {}
+  using Sink = std::function<void(std::string_view text)>;
+
+  // `more`: also events that say nothing new, for viewers alone.
+  TraceWriter(const Problem& problem, const Trace& trace, Sink sink, bool more = false)
+      : problem_(problem),
+        trace_(trace),
+        sink_(std::move(sink)),
+        more_(more),
+        shown_as_{problem.machine} {}
 
   void write() {
     assign_transfers();
@@ -34,8 +48,13 @@ class TraceWriter {
     for (const TransferSpan& span : trace_.transfers) write_transfer(span);
     for (const PlacedAt& placed : trace_.placed) write_placed(placed);
     for (const Pause& pause : trace_.pauses) write_pause(pause);
+    if (more_) {
+      write_arrows();
+      write_memories();
+      write_bandwidths();
+    }
     json_.close_list().close_object();
-    output_.write(json_.take());
+    sink_(json_.take());
   }
 
  private:
@@ -68,7 +87,7 @@ class TraceWriter {
 
   void write_header() {
     json_.key("tutti").open_object();
-    json_.field("format", "tutti-trace").field("schema_version", kTraceVersion);
+    json_.field("format", "tutti-trace").field("schema_version", trace_version_of(trace_));
     write_runtime();
     json_.field("graph", problem_.graph.name()).field("machine", problem_.machine.name());
     json_.field("graph_fingerprint", fingerprint_text(trace_.graph_fingerprint));
@@ -80,8 +99,9 @@ class TraceWriter {
       json_.key("measured").open_object().field("process", trace_.measurement->process);
       json_.field("began_unix_ms", trace_.measurement->began_unix_ms).close_object();
     }
+    if (trace_.weights.stated()) write_keeping(trace_.weights, problem_, json_);
     const TraceNames names{problem_.graph.name(), problem_.machine.name()};
-    json_.field("digest", fingerprint_text(trace_digest(trace_, names, kTraceVersion)));
+    json_.field("digest", fingerprint_text(trace_digest(trace_, names, trace_version_of(trace_))));
     json_.close_object();
   }
 
@@ -122,7 +142,7 @@ class TraceWriter {
   void open_event(std::string_view name, const char* category, int32_t process, int32_t thread,
                   Duration start) {
     if (++pending_events_ == kEventsPerWrite) {
-      output_.write(json_.take());
+      sink_(json_.take());
       pending_events_ = 0;
     }
     json_.open_object().field("name", name).field("cat", category);
@@ -155,6 +175,7 @@ class TraceWriter {
     const std::vector<size_t> channels = channels_of(span);
     for (size_t i = 0; i < channels.size(); ++i) {
       const int lane = lanes_[channels[i]][shown_[channels[i]]++];
+      if (more_ && i == 0) places_.push_back({shown_as_.channel(channels[i]), lane, time});
       open_span(name, i == 0 ? "transfer" : "channel", shown_as_.channel(channels[i]), lane, time);
       if (i == 0) {
         json_.field("value", name).field("value_id", span.value.index);
@@ -178,12 +199,126 @@ class TraceWriter {
     close_span({pause.start, pause.finish});
   }
 
+  // A span as viewers show it.
+  struct Place {
+    int32_t process = 0;
+    int32_t thread = 0;
+    Interval time{};
+  };
+
+  Place place_of(const OpSpan& span) const {
+    return {shown_as_.device(span.device), span.slot, {span.start, span.finish}};
+  }
+
+  // Viewers bind an end of an arrow to the span that it is in, and a span does not hold its finish.
+  void write_arrow(const Place& from, const Place& to) {
+    const Duration out = std::max(from.time.start, from.time.finish - Duration(1));
+    const std::string id = std::to_string(++arrows_);
+    open_event("data", "flow", from.process, from.thread, out);
+    json_.field("ph", "s").field("id", id).close_object();
+    open_event("data", "flow", to.process, to.thread, to.time.start);
+    json_.field("ph", "f").field("bp", "e").field("id", id).close_object();
+  }
+
+  // From each op over the transfers of its values to the ops that read them.
+  void write_arrows() {
+    const Presence presence(problem_, trace_, {.released = is_released(trace_)});
+    for (const ValueId value : problem_.graph.values()) write_arrows_of(value, presence);
+  }
+
+  void write_arrows_of(ValueId value, const Presence& presence) {
+    const OpId producer = problem_.graph.producer(value);
+    const OpSpan* const made = producer.valid() ? presence.span(producer) : nullptr;
+    for (const Transfer& transfer : presence.transfers(value)) {
+      if (made != nullptr) write_arrow(place_of(*made), places_[transfer.spans.front()]);
+      for (size_t i = 1; i < transfer.spans.size(); ++i) {
+        write_arrow(places_[transfer.spans[i - 1]], places_[transfer.spans[i]]);
+      }
+    }
+    for (const EdgeId edge : problem_.graph.consumers(value)) {
+      const OpSpan* const read = presence.span(problem_.graph.edge_to(edge));
+      if (read == nullptr) continue;
+      if (const Transfer* copy = copy_for(*read, presence.transfers(value))) {
+        write_arrow(places_[copy->spans.back()], place_of(*read));
+      } else if (made != nullptr) {
+        write_arrow(place_of(*made), place_of(*read));
+      }
+    }
+  }
+
+  // The last copy that was in the op's memory when it started; null if none was sent there.
+  const Transfer* copy_for(const OpSpan& read, std::span<const Transfer> transfers) const {
+    const Transfer* found = nullptr;
+    for (const Transfer& transfer : transfers) {
+      if (transfer.to != problem_.machine.memory_of(read.device) || transfer.finish > read.start) {
+        continue;
+      }
+      if (found == nullptr || transfer.finish > found->finish) found = &transfer;
+    }
+    return found;
+  }
+
+  void write_counter(std::string_view name, int32_t process, Duration time, const char* unit,
+                     double value) {
+    open_event(name, "counter", process, 0, time);
+    json_.field("ph", "C").key("args").open_object();
+    json_.key(unit).raw(fmt::format("{:.0f}", value)).close_object().close_object();
+  }
+
+  void write_memories() {
+    if (is_released(trace_) || is_of_files(trace_)) return;
+    const int32_t process = shown_as_.memories();
+    write_process_name(process);
+    const Presence presence(problem_, trace_, {});
+    const std::vector<MemoryUse> uses = memory_use(problem_, trace_, presence);
+    for (size_t i = 0; i < uses.size(); ++i) {
+      if (uses[i].peak() == 0) continue;
+      const std::string& name = problem_.machine.memory(MemoryId{static_cast<int32_t>(i)}).name;
+      for (size_t k = 0; k < uses[i].time.size(); ++k) {
+        write_counter(name, process, uses[i].time[k], "bytes",
+                      static_cast<double>(uses[i].bytes[k]));
+      }
+    }
+  }
+
+  // A hop is taken to move its bytes evenly.
+  void write_bandwidths() {
+    const int32_t process = shown_as_.bandwidth();
+    write_process_name(process);
+    const std::vector<ChannelUse> uses = channel_use(problem_, trace_);
+    for (size_t channel = 0; channel < uses.size(); ++channel) {
+      std::vector<std::pair<Duration, double>> changes;
+      for (size_t i = 0; i < uses[channel].spans.size(); ++i) {
+        const Interval time = uses[channel].spans[i];
+        if (time.finish <= time.start) continue;
+        const auto ns = static_cast<double>((time.finish - time.start).count());
+        const double rate = static_cast<double>(uses[channel].bytes[i]) * 1e9 / ns;
+        changes.emplace_back(time.start, rate);
+        changes.emplace_back(time.finish, -rate);
+      }
+      std::sort(changes.begin(), changes.end());
+      const std::string& name =
+          problem_.machine.channel(ChannelId{static_cast<int32_t>(channel)}).name;
+      double rate = 0;
+      for (size_t i = 0; i < changes.size(); ++i) {
+        rate += changes[i].second;
+        const bool last = i + 1 == changes.size();
+        if (!last && changes[i + 1].first == changes[i].first) continue;
+        write_counter(name, process, changes[i].first, "bytes_per_s",
+                      last ? 0 : std::max(0.0, rate));
+      }
+    }
+  }
+
   static constexpr int kEventsPerWrite = 4096;
   static constexpr size_t kMostShownTwice = 100000;
 
   const Problem& problem_;
   const Trace& trace_;
-  Output& output_;
+  Sink sink_;
+  bool more_ = false;
+  int64_t arrows_ = 0;
+  std::vector<Place> places_;  // of each transfer span; only if there are more events
   ShownAs shown_as_;
   JsonWriter json_;
   int pending_events_ = 0;
@@ -193,8 +328,32 @@ class TraceWriter {
 
 }  // namespace
 
+int64_t trace_version_of(const Trace& trace) {
+  return trace.weights.stated() ? kTraceVersion : 3;
+}
+
 void write_trace(const Problem& problem, const Trace& trace, Output& output) {
-  TraceWriter(problem, trace, output).write();
+  TraceWriter(problem, trace, [&output](std::string_view text) { output.write(text); }).write();
+}
+
+void write_viewer_trace(const Problem& problem, const Trace& trace, Output& output) {
+  TraceWriter(
+      problem, trace, [&output](std::string_view text) { output.write(text); }, /*more=*/true)
+      .write();
+}
+
+std::string viewer_trace_to_text(const Problem& problem, const Trace& trace) {
+  std::string all;
+  TraceWriter(
+      problem, trace, [&all](std::string_view text) { all += text; }, /*more=*/true)
+      .write();
+  return all;
+}
+
+std::string trace_to_text(const Problem& problem, const Trace& trace) {
+  std::string all;
+  TraceWriter(problem, trace, [&all](std::string_view text) { all += text; }).write();
+  return all;
 }
 
 }  // namespace tutti

@@ -21,7 +21,7 @@ constexpr int kSideBySide = 4;
 // Without, equal ops of a graph cannot be told apart, and a label that does so cannot be learned.
 constexpr int kMarks = 8;
 
-// Measured on the released layer graph and on drawn problems: docs/results/doppler.md.
+// Measured on the released layer graph and on drawn problems: docs/results/general-model.md.
 void add_default_stages(const ConfigurationRequest& request, TrainSettings& settings) {
   StageSettings imitate{.kind = Kind::imitate,
                         .episodes = request.imitation.value_or(0),

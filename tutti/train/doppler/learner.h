@@ -64,8 +64,9 @@ class Learner {
   virtual void forget_moments() = 0;
   // Log-likelihoods of what is right: episodes x steps x 2, SELECT's and then PLACE's.
   virtual std::vector<float> log_likelihoods(const Lesson& lesson) = 0;
-  // Parameters alone: a model. With the optimiser's state: a checkpoint.
-  virtual TensorFile model() const = 0;
+  // Parameters alone, which change with the next step: a model. With the optimiser's state: a
+  // checkpoint.
+  virtual const TensorFile& model() const = 0;
   virtual TensorFile checkpoint() const = 0;
 };
 

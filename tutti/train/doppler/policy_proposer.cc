@@ -57,6 +57,13 @@ std::vector<Plan> PolicyProposer::propose(const Problem& problem, const Plan& be
   return plans;
 }
 
+std::optional<Plan> PolicyProposer::own_plan(const Problem& problem) {
+  const Result<DopplerModel> model = DopplerModel::borrow(learner_->model(), "the network");
+  TUTTI_CHECK(model.has_value());  // it was a learner's
+  return model->actor(problem, *model->features(problem))
+      ->act({.mode = Acting::Mode::greedy}, Rng(0));
+}
+
 void PolicyProposer::learn(const Problem& problem, std::span<const Plan> plans,
                            std::span<const double> means_ns) {
   std::unique_ptr<const NetFeatures> features;

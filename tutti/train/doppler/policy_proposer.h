@@ -6,6 +6,7 @@
 #define TUTTI_TRAIN_DOPPLER_POLICY_PROPOSER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class PolicyProposer : public Proposer {
   std::vector<Plan> propose(const Problem& problem, const Plan& best, int count, Rng rng) override;
   void learn(const Problem& problem, std::span<const Plan> plans,
              std::span<const double> means_ns) override;
+  // The greedy plan.
+  std::optional<Plan> own_plan(const Problem& problem) override;
 
   TensorFile model() const { return learner_->model(); }
   TensorFile checkpoint() const { return learner_->checkpoint(); }

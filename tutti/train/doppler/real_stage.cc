@@ -53,7 +53,12 @@ std::string log_line(const RealRound& round) {
   json.open_object().field("round", round.round).field("runs", round.runs);
   json.field("best_ns", round.best_ns).field("start_ns", round.start_ns);
   json.field("raced", round.raced).field("refused", round.refused);
-  json.field("prediction_error", round.error).close_object();
+  json.field("prediction_error", round.error);
+  if (round.own) {
+    json.field("own_predicted_ratio", round.own->predicted);
+    if (round.own->mean_ns) json.field("own_ns", *round.own->mean_ns);
+  }
+  json.close_object();
   return json.text();
 }
 

@@ -25,6 +25,8 @@ constexpr uint64_t kScenarioSeeds = uint64_t{1} << 50;
 constexpr uint64_t kNeverTrainedOn = 0x7e57;
 constexpr int kCheckProblems = 200;
 constexpr int kCheckScenarios = 4;
+// A step of Adam changes a parameter by some times its rate at most.
+constexpr double kLargestSureRate = 1e6;
 
 // Names in a checkpoint, in addition to those of checkpoint.h.
 constexpr std::string_view kLabel = "label.";
@@ -158,19 +160,23 @@ class DopplerTrainer : public Trainer {
     report.update = updates_ + 1;
     report.episodes = episodes_ + episodes_per_update(settings_, worlds_.size());
     report.stage = stage;
-    learner_->keep();
+    const bool due =
+        report.update % settings_.check_every == 0 || report.episodes >= total_episodes();
+    // What may yet be undone is written next to what it replaces, which takes longer. One step is
+    // either not done or kept, as long as it is not so large that numbers end.
+    const bool once = how.repeats == 1 && how.learning_rate.at(share) <= kLargestSureRate;
+    const bool undoable = due || !once;
+    if (undoable) learner_->keep();
     const auto step = learn(how, share, stop, exercises);
     if (step && !step->finite) {
-      learner_->undo();
+      if (undoable) learner_->undo();
       return failed(fmt::format(
           "update {} came to no number (loss {}, gradient norm {}); try lower rates or weights",
           report.update, step->loss, step->gradient_norm));
     }
-    const bool due =
-        report.update % settings_.check_every == 0 || report.episodes >= total_episodes();
     if (step && due) report.greedy_ratio = check(stop);
-    if (!step || stop.now()) {
-      learner_->undo();
+    if (!step || (undoable && stop.now())) {
+      if (undoable) learner_->undo();
       return std::optional<UpdateReport>();
     }
     report.step = *step;
@@ -230,8 +236,9 @@ class DopplerTrainer : public Trainer {
     return {static_cast<int>(settings_.stages.size()) - 1, 1.0};
   }
 
+  // Good until the learner's next step.
   DopplerModel current() const {
-    Result<DopplerModel> model = DopplerModel::load(learner_->model(), "the network");
+    Result<DopplerModel> model = DopplerModel::borrow(learner_->model(), "the network");
     TUTTI_CHECK(model.has_value());  // it was loaded when the learner was made
     return std::move(*model);
   }

@@ -1,5 +1,6 @@
 #include "tutti/train/doppler/learner.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tutti/base/check.h"
@@ -48,6 +49,8 @@ class TorchLearner : public Learner {
     for (const torch::Tensor& gradient : sum) {
       if (gradient.defined()) squares += std::pow(share * gradient.norm().item<double>(), 2);
     }
+    const FactoredGradients factored = sum_of_products(parts);
+    for (const auto& [name, product] : factored) squares += share * share * squares_of(product);
     result.gradient_norm = std::sqrt(squares);
     double scale = share;
     if (options.clip_norm > 0 && result.gradient_norm > options.clip_norm) {
@@ -55,7 +58,7 @@ class TorchLearner : public Learner {
     }
     result.finite = std::isfinite(squares) && std::isfinite(result.loss);
     if (result.finite) {
-      result.finite = trained_.descend(sum, {scale}, {options.learning_rate}, threads_);
+      result.finite = trained_.descend(sum, {scale}, {options.learning_rate}, threads_, factored);
     }
     return result;
   }
@@ -72,14 +75,40 @@ class TorchLearner : public Learner {
     return {data, data + both.numel()};
   }
 
-  TensorFile model() const override { return trained_.model(); }
+  const TensorFile& model() const override { return trained_.model(); }
   TensorFile checkpoint() const override { return trained_.checkpoint(); }
 
  private:
   struct Part {
     std::vector<torch::Tensor> gradient{};  // by parameter; undefined where there is none
+    std::shared_ptr<const FactoredGradients> factored{};
     StepResult result;
   };
+
+  // The factors of a sum stand side by side.
+  static FactoredGradients sum_of_products(const std::vector<Part>& parts) {
+    std::map<std::string, std::pair<std::vector<torch::Tensor>, std::vector<torch::Tensor>>> all;
+    for (const Part& part : parts) {
+      if (part.factored == nullptr) continue;
+      for (const auto& [name, product] : *part.factored) {
+        all[name].first.push_back(product.left);
+        all[name].second.push_back(product.right);
+      }
+    }
+    FactoredGradients sum;
+    for (const auto& [name, factors] : all) {
+      sum[name] = {.left = torch::cat(factors.first), .right = torch::cat(factors.second)};
+    }
+    return sum;
+  }
+
+  // Of all its numbers: the sum over pairs of ranks of what both sides have in common.
+  static double squares_of(const FactoredGradient& product) {
+    const torch::Tensor left = product.left.mm(product.left.t());
+    const torch::Tensor right = product.right.mm(product.right.t());
+    return std::max(0.0,
+                    (left.to(torch::kFloat64) * right.to(torch::kFloat64)).sum().item<double>());
+  }
 
   // As they were when the episodes were recorded.
   static torch::Tensor recorded_likelihoods(const Lesson& lesson) {
@@ -125,6 +154,7 @@ class TorchLearner : public Learner {
     if (loss.requires_grad()) {
       part.gradient = torch::autograd::grad({loss}, trained_.leaves(), {}, /*retain_graph=*/false,
                                             /*create_graph=*/false, /*allow_unused=*/true);
+      part.factored = found.factored;
     }
     part.result = {.loss = loss.item<double>(),
                    .select_entropy = found.select_entropy.mean().item<double>(),

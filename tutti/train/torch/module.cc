@@ -8,14 +8,13 @@
 
 #include "tutti/base/check.h"
 #include "tutti/base/parallel.h"
+#include "tutti/policy/nn/dense.h"
+#include "tutti/train/torch/adam.h"
 #include "tutti/train/torch/parameters.h"
 
 namespace tutti {
 namespace {
 
-constexpr double kFirstDecay = 0.9;
-constexpr double kSecondDecay = 0.999;
-constexpr double kEpsilon = 1e-8;
 // In a checkpoint, in addition to the parameters.
 constexpr std::string_view kFirstMoment = "adam.first.";
 constexpr std::string_view kSecondMoment = "adam.second.";
@@ -35,48 +34,59 @@ torch::Tensor moment(const TensorFile& file, const std::string& name, const Stor
   return found != file.tensors.end() ? to_torch(found->second) : torch::zeros(like.shape);
 }
 
-// Some of the numbers of a tensor, before a step of Adam and after it, which may be the same.
-struct AdamRange {
-  const float* gradient = nullptr;  // none: 0
-  const float* first = nullptr;
-  const float* second = nullptr;
-  const float* parameter = nullptr;
-  float* next_first = nullptr;
-  float* next_second = nullptr;
-  float* next_parameter = nullptr;
-  int64_t count = 0;
-};
+// A gradient as a product, with the side of the outputs turned: out x rank.
+struct Product {
+  std::vector<float> left;
+  std::vector<float> right;  // rank x in
+  int64_t rank = 0;
+  int64_t in = 0;
 
-// One step of Adam, in one pass over memory.
-struct AdamStep {
-  double scale;  // of the gradient
-  double learning_rate;
-  double first_share;
-  double second_share;
-
-  // False if a parameter is not finite afterwards.
-  bool apply(const AdamRange& range) const {
-    const auto rate = static_cast<float>(learning_rate / first_share);
-    const auto spread_scale = static_cast<float>(1 / second_share);
-    const auto gradient_scale = static_cast<float>(scale);
-    constexpr auto kFirst = static_cast<float>(kFirstDecay);
-    constexpr auto kSecond = static_cast<float>(kSecondDecay);
-    int outside = 0;
-    for (int64_t i = 0; i < range.count; ++i) {
-      const float g = range.gradient == nullptr ? 0.0F : range.gradient[i] * gradient_scale;
-      const float first = kFirst * range.first[i] + (1 - kFirst) * g;
-      const float second = kSecond * range.second[i] + (1 - kSecond) * g * g;
-      const float parameter =
-          range.parameter[i] -
-          rate * first / (std::sqrt(second * spread_scale) + static_cast<float>(kEpsilon));
-      range.next_first[i] = first;
-      range.next_second[i] = second;
-      range.next_parameter[i] = parameter;
-      outside |= std::abs(parameter) <= std::numeric_limits<float>::max() ? 0 : 1;
-    }
-    return outside == 0;
+  explicit Product(const FactoredGradient& of) {
+    rank = of.left.size(0);
+    in = of.right.size(1);
+    const torch::Tensor turned = of.left.t().contiguous();
+    left.assign(turned.data_ptr<float>(), turned.data_ptr<float>() + turned.numel());
+    const torch::Tensor whole = of.right.contiguous();
+    right.assign(whole.data_ptr<float>(), whole.data_ptr<float>() + whole.numel());
+  }
+  // Some rows of it.
+  void fill(int64_t row, int64_t rows, float* to) const {
+    std::fill_n(to, rows * in, 0.0F);
+    multiply_add(left.data() + row * rank, static_cast<int>(rows), static_cast<int>(rank),
+                 right.data(), static_cast<int>(in), to);
   }
 };
+
+// Some of a tensor. The gradient is that of the range, or of rows of a product, or 0.
+struct AdamPiece {
+  AdamStep step;
+  AdamRange range;
+  const Product* product = nullptr;
+  int64_t row = 0;
+};
+
+bool apply_piece(const AdamPiece& piece) {
+  if (piece.range.gradient != nullptr) return apply_adam(piece.step, piece.range);
+  constexpr int64_t kNear = 1 << 12;  // numbers that stay in the nearest cache
+  const int64_t in = piece.product == nullptr ? 1 : piece.product->in;
+  const int64_t rows = std::max<int64_t>(1, kNear / in);
+  std::vector<float> gradient(static_cast<size_t>(rows * in), 0.0F);
+  bool finite = true;
+  for (int64_t at = 0; at < piece.range.count; at += rows * in) {
+    AdamRange range = piece.range;
+    range.count = std::min(rows * in, piece.range.count - at);
+    if (piece.product != nullptr) {
+      piece.product->fill(piece.row + at / in, range.count / in, gradient.data());
+    }
+    range.gradient = gradient.data();
+    for (const float** old : {&range.first, &range.second, &range.parameter}) *old += at;
+    for (float** fresh : {&range.next_first, &range.next_second, &range.next_parameter}) {
+      *fresh += at;
+    }
+    finite = apply_adam(piece.step, range) && finite;
+  }
+  return finite;
+}
 
 // Of a tensor that a thread takes at once; the result does not depend on it.
 constexpr int64_t kAdamChunk = 1 << 16;
@@ -108,14 +118,15 @@ void use_one_thread_each() {
   if (symbol != nullptr) reinterpret_cast<SetThreads>(symbol)(1);
 }
 
-TrainedParameters::TrainedParameters(const TensorFile& file, int64_t steps)
-    : metadata_(file.metadata) {
-  metadata_.erase(kAdamSteps);
+TrainedParameters::TrainedParameters(const TensorFile& file, int64_t steps) {
   State& state = states_[now_];
   state.steps = steps;
+  state.file.metadata = file.metadata;
+  state.file.metadata.erase(kAdamSteps);
   for (const auto& [name, tensor] : file.tensors) {
     if (name.starts_with("adam.")) continue;
-    state.values[name] = to_torch(tensor).requires_grad_(true);
+    const StoredTensor& kept = state.file.tensors[name] = tensor;
+    state.values[name] = view_of(kept.data, kept.shape).requires_grad_(true);
     state.first[name] = moment(file, std::string(kFirstMoment) + name, tensor);
     state.second[name] = moment(file, std::string(kSecondMoment) + name, tensor);
   }
@@ -131,8 +142,10 @@ TrainedParameters::State& TrainedParameters::next() {
   if (kept_ != now_) return states_[now_];
   State& other = states_[1 - now_];
   if (!other.values.empty()) return other;
+  other.file = model();
   for (const auto& [name, tensor] : values()) {
-    other.values[name] = torch::empty_like(tensor.detach()).requires_grad_(true);
+    const StoredTensor& kept = other.file.tensors.at(name);
+    other.values[name] = view_of(kept.data, kept.shape).requires_grad_(true);
     other.first[name] = torch::empty_like(tensor.detach());
     other.second[name] = torch::empty_like(tensor.detach());
   }
@@ -141,29 +154,32 @@ TrainedParameters::State& TrainedParameters::next() {
 
 bool TrainedParameters::descend(const std::vector<torch::Tensor>& gradient,
                                 const std::vector<double>& scales, const std::vector<double>& rates,
-                                int threads) {
+                                int threads, const FactoredGradients& factored) {
   const torch::NoGradGuard guard;
   const State& from = now();
   State& to = next();
   to.steps = from.steps + 1;
-  const double first_share = 1 - std::pow(kFirstDecay, static_cast<double>(to.steps));
-  const double second_share = 1 - std::pow(kSecondDecay, static_cast<double>(to.steps));
-  struct Piece {
-    AdamStep adam;
-    AdamRange range;
-  };
-  std::vector<Piece> pieces;
+  const double first_share = 1 - std::pow(kAdamFirstDecay, static_cast<double>(to.steps));
+  const double second_share = 1 - std::pow(kAdamSecondDecay, static_cast<double>(to.steps));
+  std::map<std::string, Product> products;
+  for (const auto& [name, product] : factored) products.emplace(name, product);
+  std::vector<AdamPiece> pieces;
   size_t at = 0;
   for (const auto& [name, value] : from.values) {
     const AdamStep adam{scales.size() == 1 ? scales[0] : scales[at],
                         rates.size() == 1 ? rates[0] : rates[at], first_share, second_share};
+    const auto product = products.find(name);
+    const bool multiplied = product != products.end();
     const float* slope = gradient[at].defined() ? gradient[at].data_ptr<float>() : nullptr;
+    TUTTI_CHECK(!multiplied || slope == nullptr);
     const float* const old[] = {from.first.at(name).data_ptr<float>(),
                                 from.second.at(name).data_ptr<float>(), value.data_ptr<float>()};
     float* const fresh[] = {to.first.at(name).data_ptr<float>(),
                             to.second.at(name).data_ptr<float>(),
                             to.values.at(name).data_ptr<float>()};
-    for (int64_t begin = 0; begin < value.numel(); begin += kAdamChunk) {
+    const int64_t in = multiplied ? product->second.in : 1;
+    const int64_t chunk = std::max<int64_t>(1, kAdamChunk / in) * in;  // whole rows
+    for (int64_t begin = 0; begin < value.numel(); begin += chunk) {
       pieces.push_back({adam,
                         {.gradient = slope == nullptr ? nullptr : slope + begin,
                          .first = old[0] + begin,
@@ -172,14 +188,16 @@ bool TrainedParameters::descend(const std::vector<torch::Tensor>& gradient,
                          .next_first = fresh[0] + begin,
                          .next_second = fresh[1] + begin,
                          .next_parameter = fresh[2] + begin,
-                         .count = std::min(kAdamChunk, value.numel() - begin)}});
+                         .count = std::min(chunk, value.numel() - begin)},
+                        multiplied ? &product->second : nullptr,
+                        begin / in});
     }
     ++at;
   }
   std::vector<uint8_t> finite(pieces.size(), 0);
   parallel_for(static_cast<int>(pieces.size()), threads, [&](int index, int) {
-    const Piece& piece = pieces[static_cast<size_t>(index)];
-    finite[static_cast<size_t>(index)] = piece.adam.apply(piece.range) ? 1 : 0;
+    const auto piece = static_cast<size_t>(index);
+    finite[piece] = apply_piece(pieces[piece]) ? 1 : 0;
   });
   now_ = static_cast<size_t>(&to - states_);
   return std::all_of(finite.begin(), finite.end(), [](uint8_t one) { return one == 1; });
@@ -197,12 +215,6 @@ void TrainedParameters::forget_moments() {
   for (auto& [name, tensor] : state.first) tensor.zero_();
   for (auto& [name, tensor] : state.second) tensor.zero_();
   kept_.reset();
-}
-
-TensorFile TrainedParameters::model() const {
-  TensorFile file{.metadata = metadata_};
-  for (const auto& [name, tensor] : values()) file.tensors[name] = from_torch(tensor);
-  return file;
 }
 
 TensorFile TrainedParameters::checkpoint() const {

@@ -18,12 +18,22 @@ namespace tutti {
 
 using Parameters = std::map<std::string, torch::Tensor>;
 
+// A gradient by out x in weights as a product, left^T right: rank x out and rank x in.
+struct FactoredGradient {
+  torch::Tensor left;
+  torch::Tensor right;
+};
+using FactoredGradients = std::map<std::string, FactoredGradient>;  // by parameter
+
 // Each of episodes x steps.
 struct Likelihoods {
   torch::Tensor select;
   torch::Tensor place;
   torch::Tensor select_entropy;
   torch::Tensor place_entropy;
+  // Gradients that libtorch is not asked for, there once the others have been computed: of large
+  // layers, as products. None: there are no such parameters.
+  std::shared_ptr<const FactoredGradients> factored{};
 };
 
 // What forward is asked for; the rest may be zeros.

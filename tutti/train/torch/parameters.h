@@ -29,10 +29,12 @@ class TrainedParameters {
   const Parameters& values() const { return now().values; }
   std::vector<torch::Tensor> leaves() const;  // in the order of values()
 
-  // One step downhill; gradients in the order of values(), undefined where there is none. `scales`
-  // and `rates` by parameter, or one for all. False if a parameter is not finite afterwards.
+  // One step downhill; gradients in the order of values(), undefined where there is none or where
+  // it is among the factored ones. `scales` and `rates` by parameter, or one for all. False if a
+  // parameter is not finite afterwards.
   bool descend(const std::vector<torch::Tensor>& gradient, const std::vector<double>& scales,
-               const std::vector<double>& rates, int threads);
+               const std::vector<double>& rates, int threads,
+               const FactoredGradients& factored = {});
 
   // undo() returns to the state at the last keep(). Neither copies: the next step after keep()
   // writes to a second set of tensors.
@@ -42,12 +44,14 @@ class TrainedParameters {
   // Adam as it was before its first step: moments and their count are 0. It cannot be undone.
   void forget_moments();
 
-  TensorFile model() const;
+  // As it is until the next step.
+  const TensorFile& model() const { return now().file; }
   TensorFile checkpoint() const;
 
  private:
   struct State {
-    Parameters values{};
+    TensorFile file{};    // the parameters themselves
+    Parameters values{};  // views of them
     Parameters first{};
     Parameters second{};
     int64_t steps = 0;
@@ -56,7 +60,6 @@ class TrainedParameters {
   // The state that the next step writes: another than the one that is kept.
   State& next();
 
-  std::map<std::string, std::string> metadata_;
   State states_[2];
   size_t now_ = 0;
   std::optional<size_t> kept_{};

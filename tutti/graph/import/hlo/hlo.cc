@@ -94,26 +94,31 @@ bool looks_like_hlo(std::string_view start) {
 Result<Imported> read_hlo(Source& source, const ImportOptions& options) {
   const Result<HloModule> module = read_hlo_module(source);
   if (!module) return module.error();
-  const HloExpansion expansion(*module);
-  const bool fused = options.fuse && !module->compiled;
-  const HloFlat flat = fused ? simplify_hlo(*module, module->entry, expansion.fits(module->entry))
-                             : flatten_hlo(*module, module->entry);
+  return import_hlo_module(*module, source, options);
+}
+
+Result<Imported> import_hlo_module(const HloModule& module, const Source& source,
+                                   const ImportOptions& options) {
+  const HloExpansion expansion(module);
+  const bool fused = options.fuse && !module.compiled;
+  const HloFlat flat = fused ? simplify_hlo(module, module.entry, expansion.fits(module.entry))
+                             : flatten_hlo(module, module.entry);
   const std::vector<HloGroup> groups = fused ? fuse_hlo(flat) : separate_hlo(flat);
   Result<Graph> graph =
       HloGraphBuilder(flat, groups)
-          .build(module->name.empty() ? graph_name_of(source) : module->name, !fused);
+          .build(module.name.empty() ? graph_name_of(source) : module.name, !fused);
   if (!graph) return invalid_input(source.name() + ": " + graph.error().message);
   Imported imported{.graph = std::move(*graph)};
-  imported.launches = count_hlo_launches(*module, expansion, fused, flat, groups);
-  if (!module->opaque.empty()) {
+  imported.launches = count_hlo_launches(module, expansion, fused, flat, groups);
+  if (!module.opaque.empty()) {
     imported.warnings.push_back(
         fmt::format("the flops of {} are not known; such ops count by their bytes",
-                    fmt::join(module->opaque, ", ")));
+                    fmt::join(module.opaque, ", ")));
   }
-  if (module->unknown_loops > 0) {
+  if (module.unknown_loops > 0) {
     imported.warnings.push_back(
         fmt::format("{} while loops do not say how often they run; each counts as one round",
-                    module->unknown_loops));
+                    module.unknown_loops));
   }
   return imported;
 }

@@ -24,6 +24,11 @@ bool looks_like_hlo(std::string_view start);
 
 Result<Imported> read_hlo(Source& source, const ImportOptions& options);
 
+// The graph of a module that was read from `source`.
+struct HloModule;
+Result<Imported> import_hlo_module(const HloModule& module, const Source& source,
+                                   const ImportOptions& options);
+
 }  // namespace tutti
 
 #endif  // TUTTI_GRAPH_IMPORT_HLO_HLO_H_

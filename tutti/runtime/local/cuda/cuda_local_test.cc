@@ -8,7 +8,7 @@
 #include "tutti/kernels/cuda/cublas.h"
 #include "tutti/kernels/cuda/lane.h"
 #include "tutti/kernels/programs_testing.h"
-#include "tutti/runtime/conformance.h"
+#include "tutti/runtime/conformance_testing.h"
 #include "tutti/runtime/local/cuda/testing.h"
 #include "tutti/runtime/local/events_testing.h"
 #include "tutti/runtime/local/local.h"

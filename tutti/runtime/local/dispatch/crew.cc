@@ -1,5 +1,7 @@
 #include "tutti/runtime/local/dispatch/crew.h"
 
+#include <chrono>
+
 namespace tutti {
 
 void Crew::begin(int threads, std::function<bool()> quiet, std::function<void()> ended) {
@@ -51,12 +53,6 @@ void Crew::fail(Error error) {
   if (over()) return;
   error_ = std::move(error);
   end();
-}
-
-bool Crew::wait_until(std::chrono::steady_clock::time_point time) {
-  const MutexLock lock(mutex_);
-  while (!over() && std::chrono::steady_clock::now() < time) changed_.wait_until(mutex_, time);
-  return over();
 }
 
 std::optional<Error> Crew::wait(const std::function<void()>& look) {

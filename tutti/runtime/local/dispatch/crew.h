@@ -8,7 +8,6 @@
 #define TUTTI_RUNTIME_LOCAL_DISPATCH_CREW_H_
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <optional>
@@ -44,8 +43,6 @@ class Crew {
   // Waits until the run is over and all have left, and calls `look` now and then. The error, if the
   // run was ended by one.
   std::optional<Error> wait(const std::function<void()>& look);
-  // Waits until the run is over or that time has come. True if it is over.
-  bool wait_until(std::chrono::steady_clock::time_point time);
 
  private:
   void one_less_awake() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));

@@ -15,10 +15,13 @@ void DeviceQueue::push(OpEntry& entry) {
   {
     const SpinHold hold(lock_);
     entry.state.store(OpEntry::State::queued, std::memory_order_relaxed);
-    entry.queued = clock_.now();
     heap_.push_back(&entry);
     std::push_heap(heap_.begin(), heap_.end(), goes_later);
     size_.store(static_cast<int32_t>(heap_.size()));
+    // From here on a slot that looks can see it. A time noted before would be too early if this
+    // thread lost its core.
+    entry.queued = clock_.now();
+    if (entry.first_queued == 0) entry.first_queued = entry.queued;
   }
   // A slot that goes to sleep counts itself first and looks at the queue after that.
   if (sleepers_.load() == 0) return;

@@ -117,9 +117,11 @@ void JobEngine::begin(Decider& decider, uint64_t seed,
   scheduling_ = std::thread([this] { scheduler_.work(); });
 }
 
-void JobEngine::admit(std::shared_ptr<JobRun> run) {
+void JobEngine::admit(std::shared_ptr<JobRun> run, bool helps) {
   scheduler_.count_job();
-  mailbox_.send({.kind = EngineEvent::Kind::admitted, .tick = clock_.now(), .job = std::move(run)});
+  mailbox_.send({.kind = EngineEvent::Kind::admitted, .tick = clock_.now(), .job = std::move(run)},
+                /*urgent=*/!helps);
+  if (helps) scheduler_.help();
 }
 
 void JobEngine::withdraw(const std::shared_ptr<JobRun>& run, Error why) {
@@ -172,6 +174,7 @@ OpEntry* JobEngine::run(Slot& me, OpEntry& entry) {
     send(EngineEvent::Kind::dropped, entry, entry.taken, /*urgent=*/true);
     return queue.take();
   }
+  if (entry.first_taken == 0) entry.first_taken = entry.taken;
   if (!options_.files && !memories_.take_room(entry)) {
     // It waits for room; if its job failed meanwhile, the scheduler may have missed it.
     if (job.failed() && memories_.forget(entry))

@@ -53,8 +53,9 @@ class JobEngine {
   // A run begins: the clock stands at 0. Each of `arrivals` comes at its `due`, by rising time;
   // more can be admitted. Requires that none is under way.
   void begin(Decider& decider, uint64_t seed, std::vector<std::shared_ptr<JobRun>> arrivals = {});
-  // During a run. An admitted job is always told its end.
-  void admit(std::shared_ptr<JobRun> run);
+  // During a run. An admitted job is always told its end. `helps`: the calling thread, which is
+  // awake, does the scheduler's work for this once, unless that is being done; not from callbacks.
+  void admit(std::shared_ptr<JobRun> run, bool helps = false);
   void withdraw(const std::shared_ptr<JobRun>& run, Error why);
   // Waits until all jobs have ended, and calls `look` now and then. If it returns true, what is
   // left is given up. Then the run has ended; the error is the one that ended all jobs, if any.

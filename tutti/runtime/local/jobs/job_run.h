@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/plan/world/client_shares.h"
 #include "tutti/plan/world/world_state.h"
 #include "tutti/runtime/local/jobs/job_values.h"
 #include "tutti/runtime/local/jobs/op_entry.h"
@@ -57,6 +58,10 @@ class JobRun {
   int32_t given = 0;               // ops that were given to devices and have not ended
   int32_t moving = 0;              // transfers
   bool admitted = false;
+  std::shared_ptr<JobAccount> account{};  // with JobEngineOptions::shares; null: it is not counted
+  std::atomic<bool> waits_for_memory{false};  // any thread may read it
+  int64_t entered = 0;                        // ticks
+  int64_t room_at_entry = 0;                  // as OpEntry::room_at_finish
   JobRecord record_{};
 
  private:

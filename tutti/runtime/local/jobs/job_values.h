@@ -36,8 +36,8 @@ class JobValues {
   };
 
   // By the scheduler. The op was given to a device: appends the transfers that must be requested.
-  // The entry counts operands that are not there; if none is missing, true, and it is the caller's
-  // to queue. Fails if an input does not fit.
+  // The entry counts the operands that are missing; true if none is, and then the caller queues it.
+  // Fails if an input does not fit.
   Result<bool> place(OpEntry& entry, std::vector<Wanted>& wanted);
   // False if it has all operands: it is in a queue, or a slot has taken it.
   bool take_back_fetching(OpEntry& entry);
@@ -51,14 +51,14 @@ class JobValues {
   void started(const OpEntry& entry);
   void finished(const OpEntry& entry);
 
-  // By transfers. The destination has its block; and the copy is there: appends ops that now have
-  // all their operands.
+  // By transfers: set_address once the destination has a block, arrived once the copy is there,
+  // which appends the ops that now have all their operands.
   void* address(ValueId value, MemoryId memory) const { return copies_[at(value, memory)].address; }
   void set_address(ValueId value, MemoryId memory, void* address) {
     copies_[at(value, memory)].address = address;
   }
   void arrived(ValueId value, MemoryId from, MemoryId to, std::vector<OpEntry*>& complete);
-  // A copy that was to come never had its room.
+  // The copy that was requested will not come: there was no room for it.
   void without_room(ValueId value, MemoryId memory) { copies_[at(value, memory)].counted = false; }
   void add_span(const TransferSpan& span) {
     const SpinHold hold(lock_);

@@ -38,6 +38,11 @@ struct OpEntry {
   int64_t placed = 0;
   int64_t queued = 0;
   int64_t taken = 0;
+  int64_t first_queued = 0;  // an op that waits for memory is queued again
+  int64_t first_taken = 0;
+  int64_t ready = 0;
+  int64_t no_room = 0;         // span from ready to placed in which no device had room
+  int64_t room_at_finish = 0;  // the scheduler's sum of such spans when the op ended
   int64_t started = 0;
   int64_t finished = 0;
   int slot = 0;  // of the device

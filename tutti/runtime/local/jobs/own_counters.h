@@ -1,4 +1,4 @@
-// What a run can tell of itself where no counter of the host does:
+// What a run can report about itself where no counter of the host does:
 //
 //   waiting   of a memory: an op on it that takes longer than it does alone waits for it;
 //             of a channel: operands that take longer than the links alone need wait for one;

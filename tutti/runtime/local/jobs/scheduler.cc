@@ -30,6 +30,11 @@ std::vector<int> places_in_feed(const std::vector<Counter>& counters, const Coun
 
 }  // namespace
 
+Duration share_clock() {
+  static const auto began = std::chrono::steady_clock::now();
+  return std::chrono::steady_clock::now() - began;
+}
+
 void Scheduler::begin(Decider& decider, uint64_t seed,
                       std::vector<std::shared_ptr<JobRun>> arrivals) {
   const MutexLock lock(role_);
@@ -37,6 +42,9 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
   ledger_.emplace(parts_.cluster, options.counters, options.queue_depth);
   own_.emplace(parts_.cluster, options.counters);
   fed_by_ = places_in_feed(options.counters, options.feed);
+  gate_.reset();
+  if (options.shares != nullptr) gate_.emplace(*options.shares);
+  ask_again_ = kNever;
   decider_ = &decider;
   seed_ = seed;
   arrivals_ = std::move(arrivals);
@@ -55,6 +63,8 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
   asked_ = true;
   quiet_looks_ = 0;
   paused_.reset();
+  full_ = 0;
+  full_since_.reset();
   error_.reset();
   decisions_ = 0;
   reward_ = 0;
@@ -68,6 +78,7 @@ void Scheduler::begin(Decider& decider, uint64_t seed,
       std::thread::hardware_concurrency() > static_cast<unsigned>(parts_.cluster.slot_count());
   spin_ = own_core ? parts_.clock.ticks_of(kSpin) : 0;
   decider.begin(parts_.cluster, seed);
+  share_offset_ = share_clock();
   began_ = parts_.clock.now();
 }
 
@@ -88,11 +99,20 @@ void Scheduler::help(const DeviceQueue& queue) {
   role_.unlock();
 }
 
+void Scheduler::help() {
+  if (!role_.try_lock()) return parts_.mailbox.hurry();
+  step(nullptr);
+  const bool sleeps_too_long = ask_again_ != kNever;
+  role_.unlock();
+  if (sleeps_too_long) parts_.mailbox.wake();
+}
+
 bool Scheduler::step(const DeviceQueue* helper) {
   admit_due();
   drain();
   if (stops_.load() && jobs_left() == 0) return false;
   if (stops_.load()) fail_all(failed("cancelled"));
+  if (ask_again_ != kNever && ask_again_ <= time_of(parts_.clock.now())) asked_ = true;
   if (asked_) decide(helper);
   return true;
 }
@@ -152,7 +172,7 @@ void Scheduler::apply(const EngineEvent& event) {
         if (found == waiting_.end()) return;
         waiting_.erase(found);
         enter(event.job);  // and ends
-      } else if (runs_[static_cast<size_t>(event.job->id.index)] != nullptr) {
+      } else if (runs_[static_cast<size_t>(event.job->id.index)] == event.job) {
         give_up(*event.job);
       }
       return;
@@ -161,11 +181,14 @@ void Scheduler::apply(const EngineEvent& event) {
 
 void Scheduler::op_finished(OpEntry& entry) {
   JobRun& run = *entry.job;
+  leave_full(entry.finished);
+  entry.room_at_finish = full_;
   JobStatus& job = status(run);
   const OpStatus before = job.ops[entry.op.index];
   const int32_t slot = parts_.cluster.first_slot(before.device) + before.slot;
   const FinishedOp done = ledger_->finish(job, entry.op);
   own_->finished(slot, done);
+  if (gate_) gate_->ended(*job.job, done, share_offset_ + state().now);
   --running_;
   --run.given;
   ended_ops_.fetch_add(1, std::memory_order_relaxed);
@@ -175,6 +198,15 @@ void Scheduler::op_finished(OpEntry& entry) {
                                    .start = time_of(entry.started),
                                    .finish = time_of(entry.finished)});
   run.record_.trace.placed.push_back({.op = entry.op, .time = time_of(entry.placed)});
+  if (parts_.options.note_waits) {
+    run.record_.phases.push_back({.op = entry.op,
+                                  .ready = time_of(entry.ready),
+                                  .no_room = parts_.clock.span(0, entry.no_room),
+                                  .placed = time_of(entry.placed),
+                                  .fetched = time_of(entry.first_queued),
+                                  .taken = time_of(entry.first_taken),
+                                  .started = time_of(entry.started)});
+  }
   run.failed() ? give_up(run) : end_if_over(run);
 }
 
@@ -198,6 +230,7 @@ void Scheduler::admit(const std::shared_ptr<JobRun>& run, Duration time) {
   run->record_.start = kNever;
   waiting_.push_back(run);
   enter_waiting();
+  run->waits_for_memory.store(!run->admitted);
 }
 
 bool Scheduler::fits(const JobRun& run) const {
@@ -222,9 +255,14 @@ void Scheduler::enter(const std::shared_ptr<JobRun>& run) {
   job.arrival = run->record_.arrival;
   run->id = job.id;
   run->admitted = true;
+  const bool waited = run->waits_for_memory.exchange(false);
+  if (gate_ && run->account != nullptr) gate_->add(job.id, run->account.get());
   run->record_.id = job.id;
+  run->entered = parts_.clock.now();
+  run->room_at_entry = full_so_far(run->entered);
+  run->record_.entered = waited ? time_of(run->entered) : run->record_.arrival;
   promised_ += run->most_bytes;
-  runs_.push_back(run);
+  runs_.emplace_back(run);
   asked_ = true;
   if (error_) run->fail(*error_);
   run->failed() ? give_up(*run) : end_if_over(*run);
@@ -244,6 +282,7 @@ void Scheduler::give_up(JobRun& run) {
 
 void Scheduler::give_back(JobRun& run, OpId op) {
   own_->forget(run.id, op);
+  if (gate_) gate_->taken_back(status(run), op, status(run).ops[op.index].device);
   ledger_->take_back(status(run), op);
   --run.given;
   asked_ = true;  // the device has room
@@ -266,7 +305,9 @@ void Scheduler::end_if_over(JobRun& run) {
 }
 
 void Scheduler::end(JobRun& run) {
-  const std::shared_ptr<JobRun> mine = std::move(runs_[static_cast<size_t>(run.id.index)]);
+  const std::shared_ptr<JobRun> mine = runs_[static_cast<size_t>(run.id.index)];
+  runs_.erase(static_cast<size_t>(run.id.index));
+  if (gate_) gate_->remove(run.id);
   JobRecord& record = run.record_;
   record.finish = state().now;
   record.start = std::min(record.start, record.finish);
@@ -314,8 +355,9 @@ bool Scheduler::wait_for_end(std::chrono::milliseconds time) {
 
 void Scheduler::fail_all(const Error& error) {
   if (!error_) error_ = error;
-  for (size_t i = 0; i < runs_.size(); ++i) {
-    const std::shared_ptr<JobRun> run = runs_[i];
+  const std::vector<JobId> all = state().in_system;
+  for (const JobId id : all) {
+    const std::shared_ptr<JobRun> run = runs_[static_cast<size_t>(id.index)];
     if (run == nullptr || run->failed()) continue;
     run->fail(error);
     give_up(*run);
@@ -331,24 +373,35 @@ void Scheduler::fail_all(const Error& error) {
 
 // ---- Deciding
 
+Action Scheduler::ask_decider() {
+  if (!gate_) return decider_->decide(state());
+  const Action action = gate_->decide(*ledger_, *decider_, share_offset_ + state().now);
+  if (gate_->ask_again() != kNever) ask_again_ = gate_->ask_again() - share_offset_;
+  return action;
+}
+
 void Scheduler::decide(const DeviceQueue* helper) {
   asked_ = false;
+  ask_again_ = kNever;
   if (paused_) pauses_.push_back({Duration(*paused_), Duration(parts_.clock.now())});
   paused_.reset();
-  if (error_ || !can_act(state())) return;
+  if (error_) return;
+  if (!can_act(state())) return enter_full();
+  leave_full(parts_.clock.now());
   lengthen_queues();
   pass_until(time_of(parts_.clock.now()));
   read_counters();
   do {
     const WorldState& seen = state();
     const int64_t before = parts_.clock.now();
-    const Action action = decider_->decide(seen);
+    const Action action = ask_decider();
     const Duration taken = parts_.clock.span(before, parts_.clock.now());
     deciding_ += taken;
     if (parts_.options.note_decisions) decision_times_.push_back(taken);
     ++decisions_;
     decided_ = true;
-    if (const Result<void> allowed = check_action(seen, action); !allowed) {
+    const bool held = action.kind == Action::Kind::no_op && ask_again_ != kNever;
+    if (const Result<void> allowed = check_action(seen, action); !allowed && !held) {
       if (action.kind != Action::Kind::no_op) return fail_all(allowed.error());
       return fail_all(failed(
           "the policy chose to wait with ops ready and nothing running: the run cannot go on"));
@@ -370,10 +423,40 @@ void Scheduler::decide(const DeviceQueue* helper) {
     }
   } while (!error_ && can_act(state()));
   asked_ = false;
+  if (!error_) enter_full();
+}
+
+void Scheduler::enter_full() {
+  if (!full_since_) full_since_ = parts_.clock.now();
+}
+
+void Scheduler::leave_full(int64_t tick) {
+  full_ = full_so_far(tick);
+  full_since_.reset();
+}
+
+int64_t Scheduler::full_so_far(int64_t tick) const {
+  return full_since_ ? full_ + std::max<int64_t>(0, tick - *full_since_) : full_;
+}
+
+void Scheduler::note_wait(const JobRun& run, OpEntry& entry) {
+  entry.ready = run.entered;
+  int64_t room = run.room_at_entry;
+  const Graph& graph = run.job()->graph();
+  for (const EdgeId edge : graph.edges(entry.op)) {
+    const OpId from = graph.edge_from(edge);
+    if (!from.valid()) continue;
+    const OpEntry& producer = run.entries[static_cast<size_t>(from.index)];
+    entry.ready = std::max(entry.ready, producer.finished);
+    room = std::max(room, producer.room_at_finish);
+  }
+  entry.no_room = std::clamp<int64_t>(full_so_far(entry.placed) - room, 0,
+                                      std::max<int64_t>(0, entry.placed - entry.ready));
 }
 
 void Scheduler::execute(const Action& action) {
   JobRun& run = *runs_[static_cast<size_t>(action.job.index)];
+  if (gate_) gate_->given(state().job(action.job), action.op, action.device);
   OpEntry& entry = run.entries[static_cast<size_t>(action.op.index)];
   own_->launched(state(), action);
   ledger_->execute(action);
@@ -383,6 +466,8 @@ void Scheduler::execute(const Action& action) {
   entry.memory = parts_.cluster.machine().memory_of(action.device);
   entry.turn = turn_++;
   entry.placed = now;
+  entry.first_queued = entry.first_taken = 0;
+  if (parts_.options.note_waits) note_wait(run, entry);
   ++entry.given;
   ++run.given;
   wanted_.clear();
@@ -443,11 +528,14 @@ Scheduler::Until Scheduler::until_next() {
   Until until;
   until.look = state().in_system.empty() ? kBetweenIdleLooks : kBetweenLooks;
   if (next_arrival_ < arrivals_.size()) until.arrival = arrivals_[next_arrival_]->due;
+  until.arrival = std::min(until.arrival, ask_again_);
   return until;
 }
 
 void Scheduler::sleep() {
   const Until until = until_next();
+  // On a busy host a slot that was just given an op may wait for this very core.
+  if (spin_ > 0) std::this_thread::yield();
   const int64_t spun = parts_.clock.about_now() + spin_;
   while (spin_ > 0 && parts_.clock.about_now() < spun) {
     if (parts_.mailbox.has_urgent_mail() || until.arrival <= time_of(parts_.clock.about_now()))
@@ -489,7 +577,7 @@ bool Scheduler::stands_still() const {
 
 // Nothing runs or moves, yet jobs are left: they wait for memory that no op will free.
 void Scheduler::look_for_standstill() {
-  if (state().in_system.empty() || ++quiet_looks_ < 2) return;
+  if (state().in_system.empty() || ask_again_ != kNever || ++quiet_looks_ < 2) return;
   quiet_looks_ = 0;
   if (!stands_still()) return;
   const Machine& machine = parts_.cluster.machine();

@@ -18,6 +18,8 @@
 #include <optional>
 #include <vector>
 
+#include "tutti/base/chunk_table.h"
+#include "tutti/plan/world/share_gate.h"
 #include "tutti/plan/world/world_ledger.h"
 #include "tutti/runtime/local/jobs/device_queue.h"
 #include "tutti/runtime/local/jobs/job_run.h"
@@ -49,6 +51,8 @@ class Scheduler {
   // By a slot that has nothing to do: does the scheduler's work for it, unless that is being done,
   // until there is something in that queue.
   void help(const DeviceQueue& queue);
+  // By a thread that has just written: the same, for all there is to do now.
+  void help();
 
   // Any thread.
   void stop() {
@@ -94,12 +98,17 @@ class Scheduler {
   // What there is to do now. A helper stops as soon as its queue has an op. False: all is over.
   bool step(const DeviceQueue* helper) TUTTI_THREAD_ATTRIBUTE(requires_capability(role_));
   void decide(const DeviceQueue* helper);
+  Action ask_decider();
   void execute(const Action& action);
   bool take_back(JobRun& run, OpEntry& entry);
   // An op that was given to a device did not start.
   void give_back(JobRun& run, OpId op);
   void read_counters();
   void lengthen_queues();
+  void enter_full();
+  void leave_full(int64_t tick);
+  int64_t full_so_far(int64_t tick) const;
+  void note_wait(const JobRun& run, OpEntry& entry);
   void sleep();
   void look_for_standstill();
   bool stands_still() const;
@@ -121,13 +130,16 @@ class Scheduler {
   std::optional<OwnCounters> own_;
   std::vector<int> fed_by_;  // by counter: its place in the feed; -1: no source counts it
   std::vector<CounterReading> fed_;
+  std::optional<ShareGate> gate_;
+  Duration share_offset_{0};     // of share_clock() when the run began
+  Duration ask_again_ = kNever;  // clients that are held by their quotas may go on then
   Decider* decider_ = nullptr;
   uint64_t seed_ = 0;
   bool endless_ = false;  // jobs are admitted as they come, and no arrivals were given
   std::vector<std::shared_ptr<JobRun>> arrivals_;
   size_t next_arrival_ = 0;
   Duration last_arrival_{0};
-  std::vector<std::shared_ptr<JobRun>> runs_;    // by JobId; null: has ended
+  ChunkTable<std::shared_ptr<JobRun>> runs_;     // by JobId; null: has ended
   std::deque<std::shared_ptr<JobRun>> waiting_;  // for memory, by arrival
   int64_t memory_ = 0;                           // the least limit
   int64_t promised_ = 0;                         // of it, to jobs in the system
@@ -142,6 +154,8 @@ class Scheduler {
   int quiet_looks_ = 0;
   bool enters_ = false;  // jobs that waited for memory are entering
   std::optional<int64_t> paused_;
+  int64_t full_ = 0;  // ticks in which nothing could be placed, until `full_since_`
+  std::optional<int64_t> full_since_;  // nothing can be placed now: no room, or nothing is ready
   std::optional<Error> error_;
   int64_t decisions_ = 0;
   double reward_ = 0;

@@ -26,6 +26,13 @@ bool is_in_one_memory(const Problem& problem, const std::vector<int>& slots) {
   return true;
 }
 
+bool has_limits(const Problem& problem) {
+  for (int32_t i = 0; i < problem.machine.memory_count(); ++i) {
+    if (problem.memory_limit(MemoryId{i}) != kUnlimitedBytes) return true;
+  }
+  return false;
+}
+
 bool has_bytes(const Graph& graph) {
   for (const ValueId value : graph.values()) {
     if (graph.bytes(value) > 0) return true;
@@ -147,7 +154,7 @@ Result<void> Run::begin(const Problem& problem, const Plan& plan, const LocalOpt
     int& used = slots[static_cast<size_t>(device.index)];
     if (used < run_.machine.device(device).slots) ++used;
   }
-  if (Result<void> prepared = prepare_values(slots); !prepared) return prepared;
+  if (Result<void> prepared = prepare_values(slots, plan); !prepared) return prepared;
   ranks_.set(plan.priority);
   readiness_.begin(plan);
   start(slots);
@@ -155,8 +162,28 @@ Result<void> Run::begin(const Problem& problem, const Plan& plan, const LocalOpt
   return {};
 }
 
-Result<void> Run::prepare_values(const std::vector<int>& slots) {
-  run_.one_memory = run_.options->files || is_in_one_memory(*run_.problem, slots);
+// Not if all is in one memory, where weights are read in place.
+void Run::begin_streams(const Plan& plan) {
+  run_.plan = nullptr;
+  run_.streams = nullptr;
+  if (run_.options->files) return;
+  trace_.weights = plan.weights;
+  if (run_.one_memory || !plan.weights.stated()) return;
+  std::vector<MemoryId> memory_of;
+  for (const OpId op : run_.graph().ops()) memory_of.push_back(run_.memory_of(op));
+  streams_ = std::make_unique<Streams>(*run_.problem);
+  streams_->begin(plan, memory_of);
+  if (!streams_->active()) return;
+  run_.plan = &plan;
+  run_.streams = streams_.get();
+  values_.set_streams(streams_.get());
+}
+
+Result<void> Run::prepare_values(const std::vector<int>& slots, const Plan& plan) {
+  // What a plan keeps and sets aside counts where room is limited, though all is in one memory.
+  const bool counts = plan.weights.stated() && has_limits(*run_.problem);
+  run_.one_memory = run_.options->files || (!counts && is_in_one_memory(*run_.problem, slots));
+  begin_streams(plan);
   run_.weightless = run_.options->files || (run_.one_memory && !has_bytes(run_.graph()));
   if (run_.weightless) return {};
   if (Result<void> laid_out = values_.lay_out(); !laid_out) return laid_out;
@@ -187,7 +214,12 @@ void Run::start_plan() {
   }
   if (run_.one_memory) return;
   for (const ValueId value : graph.values()) {
-    if (!graph.producer(value).valid() && run_.problem->home(value).valid()) values_.send(value);
+    if (graph.producer(value).valid() || run_.is_aside(value)) continue;
+    if (run_.problem->home(value).valid()) values_.send(value);
+  }
+  if (run_.streams == nullptr) return;
+  for (const OpId op : values_.send_streams()) {
+    readiness_.operand_came(op, [&](OpId ready) { queue(ready, ranks_.of(ready.index)); });
   }
 }
 

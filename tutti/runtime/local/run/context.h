@@ -12,6 +12,7 @@
 #include "tutti/runtime/local/dispatch/crew.h"
 #include "tutti/runtime/local/dispatch/ticks.h"
 #include "tutti/runtime/local/local.h"
+#include "tutti/runtime/streams.h"
 
 namespace tutti {
 
@@ -47,12 +48,17 @@ struct EngineContext {
   const Problem* problem = nullptr;
   const LocalOptions* options = nullptr;
   const DeviceId* device_of = nullptr;  // by op
+  const Plan* plan = nullptr;           // that says which weights are kept; null: none does
+  const Streams* streams = nullptr;     // of that plan
   bool one_memory = false;              // all ops and inputs are in one memory
   bool weightless = false;              // and no value has bytes, no op transient ones
   int64_t began = 0;                    // ticks
 
   const Graph& graph() const { return problem->graph; }
   Duration time_of(int64_t tick) const { return clock.span(began, tick); }
+  // A weight with a home, of which the plan says whether it is kept or streamed.
+  bool is_aside(ValueId value) const { return streams != nullptr && streams->manages(value); }
+  bool keeps(ValueId weight, MemoryId memory) const { return plan->weights.keeps(weight, memory); }
   Duration now() const { return time_of(clock.now()); }
   MemoryId memory_of(OpId op) const {
     return memory_of_device[static_cast<size_t>(device_of[op.index].index)];

@@ -17,7 +17,9 @@ void Readiness::count_operands() {
   const Graph& graph = run_.graph();
   for (const OpId op : graph.ops()) {
     int32_t absent = 0;
+    if (run_.streams != nullptr) absent = run_.streams->awaited(op);
     for (const ValueId value : graph.operands(op)) {
+      if (run_.is_aside(value)) continue;
       if (graph.producer(value).valid()) {
         ++absent;
       } else if (!run_.one_memory) {

@@ -81,6 +81,9 @@ void Run::complete(Worker& me, OpId op, int64_t now) {
   const Graph& graph = run_.graph();
   const auto ready = [&](OpId next) { op_is_ready(me, next, now); };
   if (!run_.weightless) values_.release_operands(op, me.memory);
+  if (run_.streams != nullptr) {
+    for (const OpId served : values_.release_streams(op)) readiness_.operand_came(served, ready);
+  }
   for (const ValueId value : graph.outputs(op)) {
     for (const EdgeId edge : graph.consumers(value)) {
       const OpId reader = graph.edge_to(edge);
@@ -110,11 +113,16 @@ void Run::arrived(int32_t index) {
   const Graph& graph = run_.graph();
   const MemoryId memory = values_.copy(index).memory;
   const ValueId value = values_.copy(index).value;
+  const auto ready = [&](OpId op) { queue(op, ranks_.of(op.index)); };
+  if (run_.is_aside(value)) {
+    for (const OpId op : values_.stream_arrived(index)) readiness_.operand_came(op, ready);
+    return;
+  }
   // From here on the copy may be read and dropped.
   for (const EdgeId edge : graph.consumers(value)) {
     const OpId reader = graph.edge_to(edge);
     if (run_.memory_of(reader) != memory) continue;
-    readiness_.operand_came(reader, [&](OpId op) { queue(op, ranks_.of(op.index)); });
+    readiness_.operand_came(reader, ready);
   }
   values_.drop(value.index);
 }

@@ -81,7 +81,8 @@ class Run : private Values::Listener {
   void begin_trace();
   Result<void> check_plan(const Plan& plan) const;
   // Also finds out whether all ops on devices with these slots, and all inputs, are in one memory.
-  Result<void> prepare_values(const std::vector<int>& slots);
+  Result<void> prepare_values(const std::vector<int>& slots, const Plan& plan);
+  void begin_streams(const Plan& plan);
   void start(const std::vector<int>& slots);
   void start_plan();
 
@@ -110,7 +111,8 @@ class Run : private Values::Listener {
   std::vector<std::unique_ptr<Worker>> workers_;  // by slot
   std::vector<Worker*> workers_in_use_;
   Trace trace_;
-  Ranks ranks_;  // of a plan
+  std::unique_ptr<Streams> streams_;  // of weights, if the plan says which are kept
+  Ranks ranks_;                       // of a plan
   Readiness readiness_;
   std::vector<int64_t> ready_at_;  // by op, ticks, if traced
   Values values_;                  // after what its threads use

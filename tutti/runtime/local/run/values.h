@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/base/mutex.h"
 #include "tutti/runtime/local/dispatch/lock.h"
 #include "tutti/runtime/local/run/context.h"
 #include "tutti/runtime/local/run/copies.h"
@@ -57,6 +58,10 @@ class Values {
     kept_inputs_.give_back();  // some may not have been filled
   }
 
+  // Before lay_out, if the run is of a plan that says which weights are kept: streams are of it.
+  // Null: none.
+  void set_streams(Streams* streams) { streams_ = streams; }
+
   // While it runs. False if there is no room for what the op takes at its start: it waits, by its
   // rank.
   bool admit(MemoryId memory, OpId op, int32_t rank);
@@ -70,10 +75,14 @@ class Values {
   // Starts all transfers of a value that has been made.
   void send(ValueId value);
   void drop(int32_t copy);
+  // Streams of weights; each gives the ops for which one is there now. Those that can set out do;
+  // one has arrived; an op has ended.
+  std::vector<OpId> send_streams();
+  std::vector<OpId> stream_arrived(int32_t copy);
+  std::vector<OpId> release_streams(OpId op);
   const Copy& copy(int32_t index) const { return copies_[index]; }
   // Fails (infeasible) if the inputs of placed ops do not fit.
   Result<void> check_input_room() const;
-  int64_t room_left(MemoryId memory) const { return pool(memory).left(); }
 
   // After the run.
   void release_copies(bool but_results);
@@ -101,6 +110,9 @@ class Values {
     std::vector<WaitingOp> ops GUARDED_BY(lock);
     std::vector<int32_t> transfers GUARDED_BY(lock);  // copies, first come first
   };
+
+  // streams.cc
+  void reserve_for_streams();
 
   // values_layout.cc
   void find_kept();
@@ -136,6 +148,8 @@ class Values {
   RunTable<Transfer> transfers_;  // by copy, less the number of values
   std::vector<uint8_t> kept_;     // by value
   std::unique_ptr<Room[]> rooms_;
+  Mutex streams_lock_;  // held while it is asked, and while blocks of dropped copies are given back
+  Streams* streams_ = nullptr;
   mutable SpinLock log_lock_;
   std::vector<TransferSpan> log_ GUARDED_BY(log_lock_);  // times are ticks
 

@@ -74,6 +74,7 @@ Result<void> Values::lay_out(ValueId value) {
               !everywhere       ? home
               : readers.empty() ? run_.machine.host_memory()
                                 : run_.memory_of(graph.edge_to(readers.front())));
+  first.counted = run_.is_aside(value);  // a weight is at home though no op there reads it
   int32_t uses = 0;
   for (const EdgeId edge : readers) {
     const MemoryId memory = run_.memory_of(graph.edge_to(edge));
@@ -86,7 +87,7 @@ Result<void> Values::lay_out(ValueId value) {
     if (copy < 0) {
       copy = add_copy(value, memory);
       if (!everywhere) {
-        ++uses;
+        uses += !run_.is_aside(value);
         if (Result<void> way = check_way(home, memory); !way) return way;
       }
     }
@@ -96,7 +97,7 @@ Result<void> Values::lay_out(ValueId value) {
   for (int32_t copy = first.next; copy >= 0 && weight; copy = copies_[copy].next) {
     copies_[copy].uses.fetch_add(1, std::memory_order_relaxed);
   }
-  if (is_kept(value.index) || (weight && uses > 0)) ++uses;
+  if (is_kept(value.index) || (weight && uses > 0) || run_.is_aside(value)) ++uses;
   first.uses.store(uses, std::memory_order_relaxed);
   return {};
 }
@@ -121,6 +122,7 @@ Result<void> Values::fill_inputs() {
     if (!is_input(value)) continue;
     if (Result<void> filled = fill_input(value); !filled) return filled;
   }
+  reserve_for_streams();
   return check_input_room();
 }
 
@@ -155,7 +157,9 @@ Result<void> Values::fill_input(ValueId value) {
   if (first.uses.load() > 0) {
     if (Result<void> allocated = allocate_input(first, empty); !allocated) return allocated;
   }
-  for (int32_t i = first.next; i >= 0 && everywhere; i = copies_[i].next) {
+  const bool aside = run_.is_aside(value) && !run_.problem->cold();
+  for (int32_t i = first.next; i >= 0 && (everywhere || aside); i = copies_[i].next) {
+    if (aside && !run_.keeps(value, copies_[i].memory)) continue;
     copies_[i].counted = true;
     if (Result<void> allocated = allocate_input(copies_[i], empty); !allocated) return allocated;
   }

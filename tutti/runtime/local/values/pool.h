@@ -1,6 +1,6 @@
 // One memory during a run: how much of it values take, and where they are. Blocks that are given
 // back stay with the pool, for the next value of that size, in this run or a later one, unless they
-// become more than twice what was ever in use: a server sees values of ever new sizes.
+// become more than twice what was ever in use: a server sees values of changing sizes.
 //
 // Room is taken before a block is asked for: the books are kept in the bytes of the graph, as the
 // simulator does, and a run that the books admit asks the store.

@@ -1,6 +1,5 @@
 #include "tutti/runtime/sim/jobs/arrivals.h"
 
-#include <cmath>
 #include <utility>
 
 #include "tutti/base/file/document.h"
@@ -8,13 +7,8 @@
 #include "tutti/base/random.h"
 
 namespace tutti {
-namespace {
 
-double exponential(Rng& rng) {
-  return -std::log(1 - rng.uniform());
-}
-
-}  // namespace
+constexpr double kMeanBurst = 4;
 
 Result<JobList> add_jobs(Cluster& cluster, std::vector<Graph> graphs) {
   JobList jobs;
@@ -34,11 +28,11 @@ std::vector<Arrival> draw_arrivals(const JobList& jobs, const ArrivalSpec& spec,
   int in_burst = 0;
   for (int i = 0; i < spec.jobs; ++i) {
     if (in_burst == 0) {
-      const bool alone = spec.process == ArrivalSpec::Process::poisson || spec.mean_burst <= 1;
-      const double mean = alone ? 1 : spec.mean_burst;
+      const bool alone = spec.process == ArrivalSpec::Process::poisson;
+      const double mean = alone ? 1 : kMeanBurst;
       in_burst = 1;
       while (!alone && rng.uniform() >= 1 / mean) ++in_burst;
-      now += exponential(rng) * mean_ns * mean;
+      now += rng.exponential() * mean_ns * mean;
     }
     --in_burst;
     arrivals.push_back({nanoseconds_of(now), jobs[rng.below(jobs.size())]});

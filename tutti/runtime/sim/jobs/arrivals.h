@@ -19,14 +19,13 @@ Result<JobList> add_jobs(Cluster& cluster, std::vector<Graph> graphs);
 struct ArrivalSpec {
   enum class Process : uint8_t {
     poisson,  // alone, at exponential intervals
-    bursts,   // several at a time; how many is geometric
+    bursts,   // several at a time; how many is geometric, four on average
   };
   Process process = Process::poisson;
   // On average; above 0. For a load: that share of find_saturation's rate
   // (tutti/runtime/sim/jobs/saturation.h).
   double jobs_per_s = 0;
   int jobs = 20;
-  double mean_burst = 4;
 };
 
 // Jobs of the list by chance. With the same seed and another rate: the same jobs in the same order,

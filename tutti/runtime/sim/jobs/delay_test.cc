@@ -49,6 +49,50 @@ TEST(JobQueues, AnOpBehindARunningOneStartsAtItsEnd) {
   EXPECT_EQ(span_of(sim, 1, 0).finish, Duration(200));
 }
 
+TEST(JobQueues, OfADeviceThatRanEmptyGrowWhileJobsAreInTheSystem) {
+  Cluster cluster = gpu_only();
+  const auto job = add(cluster, chain({"compute"}));
+  JobSimulator sim(cluster, {.queue_depth = 1, .most_queue_depth = 3});
+  const auto depth = [&] { return sim.state().devices[static_cast<size_t>(kGpu.index)].depth; };
+  // Pairs that find the device empty, and one job alone.
+  std::vector<Arrival> arrivals;
+  for (const int time : {0, 300, 600}) arrivals.insert(arrivals.end(), 2, {Duration(time), job});
+  arrivals.push_back({Duration(900), job});
+  sim.reset(arrivals, 1);
+  int next = 0;
+  for (const int expected : {2, 3, 3}) {
+    EXPECT_EQ(depth(), expected);
+    ASSERT_TRUE(sim.step(run_on(next++, 0, kGpu)));
+    EXPECT_EQ(depth(), expected);  // the second goes behind the first: nothing ran empty
+    ASSERT_TRUE(sim.step(run_on(next++, 0, kGpu)));
+  }
+  EXPECT_EQ(depth(), 1);
+  ASSERT_TRUE(sim.step(run_on(next, 0, kGpu)));
+  EXPECT_TRUE(sim.done());
+}
+
+TEST(JobDispatch, TakesTimeBeforeDecisionsAndBeforeOps) {
+  Cluster cluster = gpu_only();
+  const auto job = add(cluster, chain({"compute"}));
+  JobSimulator sim(cluster, {.queue_depth = 1,
+                             .dispatch = {.reaction = Duration(7),
+                                          .help = Duration(2),
+                                          .start_idle = Duration(20),
+                                          .start_behind = Duration(3)},
+                             .noise = false,
+                             .record = true});
+  sim.reset({{Duration(0), job}, {Duration(0), job}}, 1);
+  EXPECT_EQ(sim.state().now, Duration(7));
+  ASSERT_TRUE(sim.step(run_on(0, 0, kGpu)));
+  ASSERT_TRUE(sim.step(run_on(1, 0, kGpu)));
+  ASSERT_TRUE(sim.done());
+  EXPECT_EQ(span_of(sim, 0, 0).finish, Duration(7 + 20 + 100));
+  EXPECT_EQ(span_of(sim, 1, 0).finish, Duration(7 + 20 + 100 + 3 + 100));
+  // The judge takes it as noise, and finds all else in order.
+  JobsRecord run{.jobs = sim.jobs(), .makespan = sim.jobs()[1].finish};
+  EXPECT_EQ(check_jobs(cluster, run, sim.rules()), std::vector<std::string>{});
+}
+
 TEST(JobQueues, TakeNoMoreThanTheirDepth) {
   Cluster cluster = small_cluster();
   const auto job = add(cluster, chain({"compute"}));

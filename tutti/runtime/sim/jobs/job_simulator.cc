@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "tutti/base/check.h"
@@ -23,9 +22,8 @@ Rng stream_of(uint64_t seed, Purpose purpose, int64_t job = 0, int64_t item = 0)
       .split(static_cast<uint64_t>(item));
 }
 
-Duration exponential(Rng& rng, Duration mean) {
-  return Duration(
-      1 + static_cast<int64_t>(-std::log(1 - rng.uniform()) * static_cast<double>(mean.count())));
+Duration drawn_time(Rng& rng, Duration mean) {
+  return Duration(1 + static_cast<int64_t>(rng.exponential() * static_cast<double>(mean.count())));
 }
 
 std::vector<double> true_capacities(const Cluster& cluster, const HiddenTruth& truth) {
@@ -118,6 +116,10 @@ void JobSimulator::reset(std::vector<Arrival> arrivals, uint64_t seed) {
   free_transfers_.clear();
   records_.clear();
   reconfigurations_.clear();
+  helped_ = false;
+  ran_empty_.assign(cluster_.machine().devices().size(), true);
+  work_.assign(static_cast<size_t>(cluster_.slot_count()), 0);
+  last_end_.assign(static_cast<size_t>(cluster_.slot_count()), Duration(-1));
   for (size_t i = 0; i < arrivals_.size(); ++i) {
     records_.push_back({.id = JobId{static_cast<int32_t>(i)},
                         .job = arrivals_[i].job,
@@ -137,7 +139,7 @@ void JobSimulator::make_tenants() {
     if (rng.uniform() >= load.spread) continue;
     auto tenant = std::make_unique<Tenant>();
     tenant->device = device;
-    const Duration first = exponential(rng, load.mean_off);
+    const Duration first = drawn_time(rng, load.mean_off);
     tenant->rng = rng;
     tenants_.push_back(std::move(tenant));
     schedule(first, Event::Kind::tenant, static_cast<int32_t>(tenants_.size()) - 1);
@@ -154,7 +156,7 @@ void JobSimulator::switch_tenant(int32_t index) {
     tenant.flows.clear();
   }
   const bool is_there = !tenant.flows.empty();
-  schedule(now() + exponential(tenant.rng, is_there ? load.mean_on : load.mean_off),
+  schedule(now() + drawn_time(tenant.rng, is_there ? load.mean_on : load.mean_off),
            Event::Kind::tenant, index);
 }
 
@@ -229,9 +231,13 @@ Result<double> JobSimulator::step(const Action& action, Duration delay) {
 }
 
 JobsRules JobSimulator::rules() const {
-  return {.queue_depth = options_.queue_depth,
+  // An op lasts from when its slot is taken, its dispatch included: that is noise to the judge.
+  const bool dispatched =
+      options_.dispatch.start_idle + options_.dispatch.start_behind > Duration(0) ||
+      !options_.kind_factors.empty();
+  return {.queue_depth = std::max(options_.queue_depth, options_.most_queue_depth),
           .capacities = {flows_.capacities().begin(), flows_.capacities().end()},
-          .noise = options_.noise,
+          .noise = options_.noise || dispatched,
           .hidden_load = options_.unknown_load.share > 0};
 }
 
@@ -390,16 +396,31 @@ void JobSimulator::start_op(JobStatus& job, OpId op) {
   const DeviceId device = cluster_.device_of_slot(slot);
   const Costs& costs = job.job->costs();
   auto work = static_cast<double>(costs.run_time(op, device).count());
+  const auto kind = static_cast<size_t>(job.job->kind(op).index);
+  if (kind < options_.kind_factors.size()) work *= options_.kind_factors[kind];
   const Noise& noise = costs.run_time_noise(op, device);
   if (options_.noise && !noise.none()) {
     Rng rng = stream_of(seed_, Purpose::run_time, job.id.index, op.index);
     work *= noise.draw(rng);
   }
-  flows_.join(cluster_.draws(job.job->kind(op), slot), work, slot);
+  work_[slot] = work;
+  // A slot that decides for itself when it has nothing to go on with need not be woken.
+  const bool behind = last_end_[slot] >= Duration(0) &&
+                      last_end_[slot] + options_.dispatch.help + options_.decision_delay >= now();
+  const Duration dispatch = behind ? options_.dispatch.start_behind : options_.dispatch.start_idle;
+  if (dispatch == Duration(0)) return begin_op(slot);
+  schedule(now() + dispatch, Event::Kind::op_begins, slot);
+}
+
+void JobSimulator::begin_op(int32_t slot) {
+  const SlotStatus& status = state().slots[slot];
+  const JobStatus& job = ledger_.job(status.job);
+  flows_.join(cluster_.draws(job.job->kind(status.op), slot), work_[slot], slot);
 }
 
 void JobSimulator::end_op(int32_t slot) {
   const SlotStatus status = state().slots[slot];
+  last_end_[slot] = now();
   const FinishedOp done = ledger_.finish(ledger_.job(status.job), status.op);
   if (options_.record) {
     records_[done.job.index].trace.ops.push_back({done.op, done.device,
@@ -409,6 +430,25 @@ void JobSimulator::end_op(int32_t slot) {
   changed_ = true;
   if (ledger_.job(done.job).left == 0) end_job(done.job);
   start_all(done.device);
+  const SlotStatus& after = state().slots[slot];
+  if (after.phase != SlotStatus::Phase::busy ||
+      state().job(after.job).ops[after.op.index].phase == OpStatus::Phase::queued) {
+    ran_empty_[done.device.index] = helped_ = true;
+  }
+}
+
+void JobSimulator::lengthen_queues() {
+  if (options_.most_queue_depth <= options_.queue_depth) return;
+  const bool idle = state().in_system.size() <= 1 && state().busy_slots == 0;
+  for (const DeviceId device : cluster_.machine().devices()) {
+    const int32_t depth = state().devices[device.index].depth;
+    if (idle) {
+      ledger_.set_depth(device, options_.queue_depth);
+    } else if (ran_empty_[device.index] && depth < options_.most_queue_depth) {
+      ledger_.set_depth(device, depth + 1);
+    }
+    ran_empty_[device.index] = false;
+  }
 }
 
 void JobSimulator::end_job(JobId id) {
@@ -444,6 +484,9 @@ void JobSimulator::handle_event(const Event& event) {
       break;
     case Event::Kind::tenant:
       switch_tenant(event.index);
+      break;
+    case Event::Kind::op_begins:
+      begin_op(event.index);
       break;
     case Event::Kind::configured:
       ledger_.configured(event.index);
@@ -498,7 +541,15 @@ void JobSimulator::wait_for_decision() {
     // Only when all that happens at this time has happened.
     if (changed_ && next_time() > now()) {
       changed_ = false;
-      if (can_act(state())) break;
+      if (!can_act(state())) continue;
+      const Duration reaction = helped_ ? options_.dispatch.help : options_.dispatch.reaction;
+      if (reaction > Duration(0)) {
+        go_on_until(now() + reaction);
+        changed_ = false;
+      }
+      helped_ = false;
+      lengthen_queues();
+      break;
     }
   }
   meters_.close(ledger_.readings());

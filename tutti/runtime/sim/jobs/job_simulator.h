@@ -29,6 +29,7 @@
 
 #include <memory>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/stop.h"
@@ -72,6 +73,11 @@ class JobSimulator {
   // The same with another delay than that of the options.
   Result<double> step(const Action& action, Duration delay);
 
+  // For a ShareGate, which hides jobs while a decider looks and shows them again before the step.
+  WorldLedger& ledger() { return ledger_; }
+
+  // Takes the record of a job that has ended.
+  JobRecord take(JobId id) { return std::exchange(records_[static_cast<size_t>(id.index)], {}); }
   // By JobId; those that have not ended have a finish of 0.
   const std::vector<JobRecord>& jobs() const { return records_; }
   int64_t decisions() const { return decisions_; }
@@ -93,7 +99,7 @@ class JobSimulator {
   struct Event {
     Duration time{0};
     int64_t turn = 0;
-    enum class Kind : uint8_t { hop_begins, configured, tenant } kind{};
+    enum class Kind : uint8_t { hop_begins, configured, tenant, op_begins } kind{};
     int32_t index = 0;
     friend bool operator>(const Event& a, const Event& b) {
       return a.time != b.time ? a.time > b.time : a.turn > b.turn;
@@ -111,6 +117,9 @@ class JobSimulator {
   // The same for all that the device has, by turn.
   void start_all(DeviceId device);
   void start_op(JobStatus& job, OpId op);
+  void lengthen_queues();
+  // Its dispatch is over.
+  void begin_op(int32_t slot);
   void end_op(int32_t slot);
   void end_job(JobId id);
   void switch_tenant(int32_t tenant);
@@ -154,6 +163,10 @@ class JobSimulator {
   std::vector<JobRecord> records_;
   std::vector<Reconfiguration> reconfigurations_;
   std::vector<int32_t> ended_;
+  std::vector<double> work_;  // by slot: of the op that was started there, in ns
+  bool helped_ = false;  // a slot ended an op, and has none to go on with, since the last decision
+  std::vector<bool> ran_empty_;     // by device, since queues were looked at
+  std::vector<Duration> last_end_;  // by slot
   std::vector<std::pair<const Hop*, std::vector<Draw>>> hop_draws_;
 };
 

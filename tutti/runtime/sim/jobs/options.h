@@ -34,12 +34,27 @@ struct UnknownLoad {
   Duration mean_off{20'000'000};
 };
 
+// The engine's time in addition to deciding, on average. Slots are busy meanwhile.
+struct DispatchTimes {
+  Duration reaction{0};      // from a change to the decision about it, if none was being made
+  Duration help{0};          // the same, if a slot has just ended an op and has none to go on with
+  Duration start_idle{0};    // until an op starts in a slot that had nothing to do
+  Duration start_behind{0};  // until an op starts in a slot whose last op has just ended
+};
+
 struct JobSimOptions {
   int32_t queue_depth = 0;  // how many ops may wait behind the busy slots of a device
+  // If more: queues of devices that ran empty grow up to it while jobs are in the system, as those
+  // of the engine do (tutti/runtime/local/jobs/options.h).
+  int32_t most_queue_depth = 0;
   // From the state that a decision is made on to its effect; devices go on meanwhile. 0: none.
   Duration decision_delay{0};
   // run_jobs adds the time that the decider takes on this host. Such a run cannot be reproduced.
   bool measured_delay = false;
+  DispatchTimes dispatch{};
+  // What ops of each kind take, as a multiple of their costs, in the order of Cluster::kinds().
+  // Deciders know the costs alone. Empty: as the costs say.
+  std::vector<double> kind_factors{};
   bool noise = true;  // draw durations from the costs' noise; false: means
   HiddenTruth truth{};
   UnknownLoad unknown_load{};

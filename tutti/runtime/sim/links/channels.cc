@@ -6,7 +6,7 @@
 namespace tutti {
 
 Channels::Channels(const Machine& machine)
-    : machine_(machine),
+    : machine_(&machine),
       in_use_(static_cast<size_t>(machine.channel_count()), 0),
       waiting_(static_cast<size_t>(machine.channel_count())) {}
 
@@ -36,7 +36,7 @@ void Channels::request(int32_t transfer, const Hop& hop) {
 
 void Channels::release(const Hop& hop) {
   for (const ChannelId channel : hop.channels) {
-    if (machine_.channel(channel).sharing != Sharing::exclusive) continue;
+    if (machine_->channel(channel).sharing != Sharing::exclusive) continue;
     --in_use_[channel.index];
     if (!waiting_[channel.index].empty()) released_.push_back(channel.index);
   }
@@ -44,7 +44,7 @@ void Channels::release(const Hop& hop) {
 
 int32_t Channels::full_channel(const Hop& hop) const {
   for (const ChannelId channel : hop.channels) {
-    const Channel& info = machine_.channel(channel);
+    const Channel& info = machine_->channel(channel);
     if (info.sharing == Sharing::exclusive && in_use_[channel.index] >= info.capacity) {
       return channel.index;
     }
@@ -73,11 +73,11 @@ void Channels::dispatch(std::vector<int32_t>& started) {
       continue;
     }
     for (const ChannelId channel : request.hop->channels) {
-      if (machine_.channel(channel).sharing == Sharing::exclusive) ++in_use_[channel.index];
+      if (machine_->channel(channel).sharing == Sharing::exclusive) ++in_use_[channel.index];
     }
     started.push_back(request.transfer);
     if (request.waited_on >= 0 &&
-        in_use_[request.waited_on] < machine_.channel(ChannelId{request.waited_on}).capacity) {
+        in_use_[request.waited_on] < machine_->channel(ChannelId{request.waited_on}).capacity) {
       offer_next_of(request.waited_on);
     }
   }

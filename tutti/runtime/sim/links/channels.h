@@ -2,7 +2,7 @@
 // at once and the others wait, first come first served. A hop takes all of its channels at the same
 // time or none; a waiting hop never holds one, and never keeps back another that could start.
 //
-// Knows nothing of time. One object serves one simulation.
+// Knows nothing of time. One object serves one simulation; a copy has the same requests.
 
 #ifndef TUTTI_RUNTIME_SIM_LINKS_CHANNELS_H_
 #define TUTTI_RUNTIME_SIM_LINKS_CHANNELS_H_
@@ -49,7 +49,7 @@ class Channels {
   int32_t full_channel(const Hop& hop) const;
   void offer_next_of(int32_t channel);
 
-  const Machine& machine_;
+  const Machine* machine_;
   int64_t turn_ = 0;
   std::vector<int32_t> in_use_;    // by channel
   std::vector<Queue> waiting_;     // by channel

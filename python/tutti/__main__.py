@@ -1,0 +1,5 @@
+"""python -m tutti: the program tutti."""
+
+from .binary import main
+
+main()
