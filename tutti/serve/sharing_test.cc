@@ -298,7 +298,8 @@ TEST(Sharing, AQuotaOfDeviceTimeHoldsAClientAndSaysSo) {
   options.clients.shares.named[0].second.quota = std::chrono::milliseconds(1);
   options.clients.shares.named[0].second.quota_window = std::chrono::seconds(600);
   options.make_graph = [](const std::string& /*words*/, int64_t /*most*/) {
-    return make_cholesky({.tiles = 4, .tile_size = 128, .devices = 1});
+    // Takes several times the quota on any core, so that its own ops have to wait.
+    return make_cholesky({.tiles = 8, .tile_size = 128, .devices = 1});
   };
   ClientShares shares;
   const auto daemon = must(Daemon::open(

@@ -25,8 +25,8 @@ double ratio(Duration a, Duration b) {
 // Devices that always have something to run, ops of random lengths that differ from what was
 // expected, and clients that may have nothing to do at times.
 struct Devices {
-  Devices(ShareRules rules, const std::vector<std::string>& names, int devices, Duration mean)
-      : shares(std::move(rules)), running(static_cast<size_t>(devices)), mean(mean) {
+  Devices(ShareRules rules, const std::vector<std::string>& names, int devices, Duration mean_time)
+      : shares(std::move(rules)), running(static_cast<size_t>(devices)), mean(mean_time) {
     for (const std::string& name : names) {
       clients.push_back(shares.client(name));
       accounts.push_back({clients.back(), seconds(1'000'000)});

@@ -87,8 +87,10 @@ TEST(Moves, OfSetsTakeAsManyConnectedOpsAsTheScaleSays) {
     int moved = 0;
     for (size_t op = 0; op < 400; ++op) moved += plan.placement[op] != before.placement[op];
     EXPECT_GE(moved, 1);
-    EXPECT_LE(moved, 2 * 32);              // a set, and one that comes back
-    if (i < 10) EXPECT_GE(moved, 8) << i;  // all is on one device still, and connected
+    EXPECT_LE(moved, 2 * 32);  // a set, and one that comes back
+    if (i < 10) {
+      EXPECT_GE(moved, 8) << i;  // all is on one device still, and connected
+    }
     moves.undo(plan);
   }
 }
