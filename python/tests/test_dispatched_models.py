@@ -157,6 +157,19 @@ class Changes(unittest.TestCase):
         tutti.undispatch(self.model)
         self.assertEqual(forward(self.model, self.x).abs().sum(), 0)
 
+    def test_of_an_inner_layer_alone_by_new_data_or_another_parameter(self):
+        for where, kept in ((streams, ["layers.0"]), (streams, ()), (alternates, ())):
+            for change in (lambda layer: setattr(layer.weight, "data", torch.randn(32, 128)),
+                           lambda layer: setattr(layer, "weight", nn.Parameter(torch.randn(32, 128)))):
+                model = models.Chain()
+                dispatched(model, plan_by(model, where, self.x, kept=kept))
+                forward(model, self.x)
+                change(model.layers[0].down)
+                got = [forward(model, self.x) for _ in range(2)]
+                tutti.undispatch(model)
+                want = forward(model, self.x)
+                self.assertTrue(torch.equal(got[0], want) and torch.equal(got[1], want))
+
     def test_by_other_parameters(self):
         for module in self.model.modules():
             for name, parameter in list(module._parameters.items()):

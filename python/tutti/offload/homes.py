@@ -158,12 +158,11 @@ class HomesWatch:
             return False
         other_statistics = training != self._training
         self._training = training
-        for group in self.groups:
-            if group.host is not None:
-                for i, weight in enumerate(group.weights):
-                    _take(group, i, weight, self.plain)
+        taken = [_take(group, i, weight, self.plain)
+                 for group in self.groups if group.host is not None for i, weight in enumerate(group.weights)]
         before, self._seen = self._seen, self._state()
-        return other_statistics or [state[:2] for state in self._seen] != [state[:2] for state in before]
+        # Weights that were taken are at the old address, and may have the old version.
+        return other_statistics or any(taken) or [state[:2] for state in self._seen] != [state[:2] for state in before]
 
 
 def _registered(weight: Weight):
@@ -172,7 +171,8 @@ def _registered(weight: Weight):
             if isinstance(container, dict) and "_parameters" not in container]
 
 
-def _take(group: Group, i: int, weight: Weight, plain: Callable) -> None:
+def _take(group: Group, i: int, weight: Weight, plain: Callable) -> bool:
+    """Copies a weight that is elsewhere into the group. True if it was."""
     places = _registered(weight)
     found = {id(new): new for new in (container.get(key) for container, key in places)
              if isinstance(new, torch.Tensor) and new is not weight.home}
@@ -186,10 +186,11 @@ def _take(group: Group, i: int, weight: Weight, plain: Callable) -> None:
                 container[key] = new
     view = group.views(group.host)[i]
     if weight.home.data_ptr() == view.data_ptr() and (weight.home.dtype, weight.home.shape) == group.kinds[i]:
-        return
+        return False
     if (weight.home.dtype, weight.home.shape) != group.kinds[i] or weight.home.device.type != "cpu":
         raise TuttiError(f"weight '{weight.name}' has another type, shape or device than when the model was dispatched "
                          f"({weight.home.dtype} on {weight.home.device}, by model.to() or model.half() perhaps); "
                          "tutti.undispatch(model) first, and dispatch it again")
     view.copy_(weight.home.detach())
     weight.home.data = view
+    return True
