@@ -99,6 +99,35 @@ class Outputs(unittest.TestCase):
         with torch.no_grad():
             self.assertTrue(torch.equal(model(x), want))
 
+    def test_in_inference_mode_have_the_changes_that_units_make_in_place(self):
+        class Adds(torch.nn.Module):
+            """Its layers change what it was given, and what it made itself."""
+
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.ModuleList([models.AddsInPlace(32) for _ in range(4)])
+
+            def forward(self, x):
+                made = torch.zeros_like(x)
+                for layer in self.layers:
+                    layer(x, [])
+                    layer(made, [])
+                return made
+
+        model, x = Adds(), torch.randn(3, 32)
+        with torch.no_grad():
+            changed = x.clone()
+            want = model(changed)
+        for where in (streams, cores, alternates):
+            dispatched(model, plan_by(model, where, x.clone()))
+            for mode in (torch.no_grad, torch.inference_mode):
+                for _ in range(2):
+                    with mode():
+                        given = x.clone()
+                        self.assertTrue(torch.equal(model(given), want))
+                        self.assertTrue(torch.equal(given, changed))
+            tutti.undispatch(model)
+
     def test_of_half_precision_keep_their_type(self):
         model, x = models.Chain().to(torch.bfloat16), torch.randn(3, 32).to(torch.bfloat16)
         want = model(x).detach()

@@ -99,7 +99,11 @@ class Mover:
         known = self.moved.get(id(tensor))
         if known is not None and known[0]() is tensor and known[1] == version and version is not None:
             return known[2]
-        made = self.move(tensor)
+        if torch.is_inference_mode_enabled():
+            with torch.inference_mode(False), torch.no_grad():  # a copy whose changes torch counts
+                made = self.move(tensor)
+        else:
+            made = self.move(tensor)
         self.remember(tensor, made)
         return made
 
