@@ -32,6 +32,7 @@ class _Placer:
         self.graph = fx.Graph()
         self.made = {}  # by node and device: the node of the new graph
         self.moved_weights = {}  # by a weight's id and device
+        self.names = {}  # by a part of the model and device: its name in the new module
 
     def run(self, output_device):
         for node in self._order():
@@ -135,7 +136,14 @@ class _Placer:
 
     def _name_on(self, path, device):
         """A name in the new module for that part of the model on that device."""
-        return "".join(c if c.isalnum() else "_" for c in f"{path}__on__{device}")
+        if (path, device) not in self.names:
+            plain = made = "".join(c if c.isalnum() else "_" for c in f"{path}__on__{device}")
+            count = 1
+            while made in self.names.values():  # a.b and a_b look alike
+                count += 1
+                made = f"{plain}_{count}"
+            self.names[path, device] = made
+        return self.names[path, device]
 
     def _weight(self, node, device):
         value = map_tensors(self.traced.weight(node), lambda tensor: self._weight_tensor(tensor, device))
