@@ -41,6 +41,41 @@ class Apply(unittest.TestCase):
         self.assertEqual(called, ["up__on__cpu", "down__on__other"])
         self.assert_equal_results(model(x), placed(x))
 
+    def test_parts_whose_names_differ_only_in_punctuation_are_told_apart(self):
+        class Alike(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = torch.nn.Module()
+                self.a.b, self.a_b = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+                self.a.w, self.a_w = (torch.nn.Parameter(torch.randn(8)) for _ in range(2))
+                self.parts = torch.nn.ModuleDict({"c-1": torch.nn.Linear(8, 8), "c_1": torch.nn.Linear(8, 8)})
+
+            def forward(self, x):
+                return (self.a.b(x) - self.a_b(x)) * self.a.w - self.a_w, self.parts["c-1"](x) - self.parts["c_1"](x)
+        model, x = Alike(), torch.randn(4, 8)
+        graph = tutti.capture(model, x)
+        for devices in ({"cpu": "cpu"}, {"gpu-0": "cpu", "gpu_0": "cpu"}):
+            placement = {name: list(devices)[i % len(devices)] for i, name in enumerate(graph.op_names())}
+            self.assert_equal_results(model(x), tutti.apply(model, placement, devices, inputs=x)(x))
+
+    def test_several_outputs_may_be_read_by_name(self):
+        class Named(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                best = self.linear(x).topk(2)
+                return best.values * 2, best.indices, x.sort(-1).values, x.max(-1).indices
+        model, x = Named(), torch.randn(4, 8)
+        graph = tutti.measure(model, x, DEVICES, repeats=1)
+        self.assertEqual([op["kind"] for op in graph.content["ops"]],
+                         ["torch.linear", "torch.topk", "torch.mul", "torch.sort", "torch.max"])
+        self.assertEqual(graph.content["ops"][2]["operands"], ["topk:0"])
+        for first, second in (("cpu", "other"), ("other", "cpu"), ("cpu", "cpu")):
+            placement = {name: first if i % 2 else second for i, name in enumerate(graph.op_names())}
+            self.assert_equal_results(model(x), tutti.apply(model, placement, DEVICES, inputs=x, output_device="cpu")(x))
+
     def test_a_value_is_moved_once_to_each_device(self):
         model = models.Everything().eval()
         graph = tutti.capture(model, torch.randn(4, 8))

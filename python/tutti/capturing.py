@@ -114,18 +114,18 @@ class _Capture:
         if not tensors_in(result) and (looks_at_metadata(node) or not read):
             self.names[node] = []
         elif is_item_of(node) and isinstance(args[0], (tuple, list, dict)):
-            self.names[node] = self._item_names(node, args)
+            self.names[node] = self._item_names(node, args, result)
         elif _is_view(result, inputs):
             self.names[node] = read
         else:
             self._add_op(node, function, args, kwargs, read, weights, result)
 
-    def _item_names(self, node, args):
+    def _item_names(self, node, args, result):
         """One of several outputs. If the result is not a plain list of tensors, all of them."""
         names = self.names[node.args[0]]
-        plain = isinstance(names, list) and all(isinstance(part, torch.Tensor) for part in args[0])
-        if plain and isinstance(args[1], int) and len(names) == len(args[0]):
-            return names[args[1]]
+        if isinstance(names, list) and len(names) == len(args[0]) \
+                and all(isinstance(part, torch.Tensor) for part in args[0]):
+            return next((name for name, part in zip(names, args[0]) if part is result), names)
         return names
 
     def _values_read(self, node):

@@ -179,7 +179,8 @@ def kind_of(node, traced):
 
 
 def is_item_of(node):
-    return node.op == "call_function" and node.target is operator.getitem
+    """True for value[i], and value.name, as the outputs of topk are read."""
+    return node.op == "call_function" and node.target in (operator.getitem, getattr)
 
 
 def tensors_in(value):
@@ -199,7 +200,9 @@ def map_tensors(value, change):
         return change(value)
     if isinstance(value, tuple):
         parts = [map_tensors(part, change) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if type(value) is tuple:
+            return tuple(parts)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
         return [map_tensors(part, change) for part in value]
     if isinstance(value, dict):
