@@ -70,6 +70,11 @@ class Outputs(unittest.TestCase):
         self.check(models.Shared(), torch.randn(3, 32))
         self.check(models.Shared(), torch.randn(3, 32), buffers=1.0)
 
+    def test_of_a_module_below_two_parents(self):
+        for parents in ({}, {"before": True}, {"after": True}, {"before": True, "after": True}):
+            for limit in (1 << 20, 6000):
+                self.check(models.TwoParents(**parents), torch.randn(3, 32), limit=limit)
+
     def test_of_convolutions_with_batch_norm(self):
         self.check(models.Conv().eval(), torch.randn(2, 3, 8, 8))
 

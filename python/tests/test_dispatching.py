@@ -136,6 +136,13 @@ class Fake(unittest.TestCase):
             here + self.backend.to_host(here)
         self.assertEqual((here * 2)._where, "fake:0")
 
+    def test_a_parameter_in_host_memory_cannot_meet_a_tensor_of_the_device(self):
+        here, weight = self.backend.to_device(torch.ones(3)), torch.nn.Parameter(torch.ones(3))
+        for work in (lambda: here * weight, lambda: torch.cat([here, weight]), lambda: torch.add(here, other=weight)):
+            with self.assertRaisesRegex(RuntimeError, "fake:0 and a parameter in host memory"):
+                work()
+        self.assertTrue(torch.equal(self.backend.to_host(here) * weight, torch.ones(3)))
+
     def test_its_memory_has_a_limit(self):
         with self.assertRaisesRegex(TuttiError, "gpu0 has no 4000 bytes left for more"):
             self.backend.allocate(4000, "more")

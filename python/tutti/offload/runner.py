@@ -64,6 +64,7 @@ class Runner:
         self._entries = {mode.entry for mode in modes}
         self._attached: List[nn.Module] = []
         self._trains = list(model.parameters())
+        self._unit: Optional[Unit] = None  # that is running
         self._counts: Dict[str, int] = {}
         self._movers: Dict[str, Mover] = {}
         self.main = HOST
@@ -317,6 +318,20 @@ class Runner:
         if not self._in_pass():  # called by itself, not by a module above it
             return self._pass(unit.name, unit.module,
                               lambda *given, **named: self._call_unit(unit, inner, given, named), args, kwargs)
+        outer = self._unit
+        if self._runs_within(unit.module):
+            return inner(*args, **kwargs)
+        self._unit = unit
+        try:
+            return self._run_unit(unit, inner, args, kwargs)
+        finally:
+            self._unit = outer
+
+    def _runs_within(self, module: nn.Module) -> bool:
+        """True if the unit that is running holds the module too: its weights and inputs are there."""
+        return self._unit is not None and self.units.within(self._unit.name, module)
+
+    def _run_unit(self, unit: Unit, inner: Callable, args, kwargs):
         call = self._counts.get(unit.name, 0)
         self._counts[unit.name] = call + 1
         device = self.placement.device(unit.name, call)
@@ -353,6 +368,8 @@ class Runner:
         if not self._in_pass():
             return self._pass(packed.name, packed.module,
                               lambda *given, **named: self._call_packed(packed, inner, given, named), args, kwargs)
+        if self._runs_within(packed.module):
+            return inner(*args, **kwargs)
         if self.main == HOST:
             taken = _TimedOnCores(self, packed) if self.timing is not None else None
             if taken is None:

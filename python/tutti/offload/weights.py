@@ -95,9 +95,10 @@ class Inventory:
 
     def __init__(self, model: nn.Module):
         self.weights: Dict[int, Weight] = {}  # by the tensor's id
-        self._of_module: Dict[str, List[Weight]] = {}
+        self._model = model
+        self._of_module: Dict[int, List[Weight]] = {}  # by the module's id: it may be below several parents
         for path, module in model.named_modules():
-            mine = self._of_module.setdefault(path, [])
+            mine = self._of_module.setdefault(id(module), [])
             for container, key, tensor, parameter in _attributes(module):
                 if tensor.layout != torch.strided:
                     continue
@@ -134,15 +135,21 @@ class Inventory:
                 raise TuttiError(f"module '{path}' is compiled by torch.jit, so its weights cannot be placed; dispatch the model "
                                  "that it was made from")
 
+    def module(self, path: str) -> Optional[nn.Module]:
+        try:
+            return self._model.get_submodule(path)
+        except AttributeError:
+            return None
+
     def direct(self, path: str) -> List[Weight]:
         """Those that the module itself refers to, each once."""
-        return list({id(weight): weight for weight in self._of_module.get(path, [])}.values())
+        return list({id(weight): weight for weight in self._of_module.get(id(self.module(path)), [])}.values())
 
-    def under(self, path: str, module: nn.Module) -> List[Weight]:
+    def under(self, module: nn.Module) -> List[Weight]:
         """Those of the module and all modules in it, each once."""
         found = {}
-        for below, _ in module.named_modules(prefix=path):
-            for weight in self._of_module.get(below, []):
+        for below in module.modules():
+            for weight in self._of_module.get(id(below), []):
                 found[id(weight)] = weight
         return list(found.values())
 
