@@ -383,6 +383,16 @@ class Refused(unittest.TestCase):
         model.layers[2] = torch.jit.trace(model.layers[2], x)
         self.refused("module 'layers.2' is compiled by torch.jit", model, x)
 
+    def test_weights_that_share_a_part_of_their_memory(self):
+        for part in (lambda weight: weight[:8], lambda weight: weight.t()):
+            model = models.Chain()
+            model.layers[1].register_buffer("part", part(model.layers[1].up.weight.data))
+            self.refused(r"'layers.1.(part|up.weight)' and 'layers.1.(part|up.weight)' share a part.*clone\(\)", model,
+                         torch.randn(3, 32))
+        model, flat = models.Chain(), torch.randn(2, 32)  # neighbours in one piece of memory
+        model.first.bias.data, model.last.bias.data = flat[0], flat[1]
+        dispatched(model, plan_by(model, streams, torch.randn(3, 32)))
+
     def test_training_of_weights_that_were_frozen(self):
         model, x = models.Chain().requires_grad_(False), torch.randn(3, 32)
         dispatched(model, plan_by(model, streams, x))

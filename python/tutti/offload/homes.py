@@ -13,7 +13,7 @@ from torch import nn
 from ..binary import TuttiError
 from .backend import Backend
 from .moving import version_of
-from .weights import Group, Weight
+from .weights import Group, Weight, form_of
 
 
 def _line(path: str, name: str) -> Optional[int]:
@@ -53,7 +53,7 @@ class Homes:
     def gather(self, groups: List[Group]) -> None:
         """As many groups as fit stay in memory, the others go to one mapped file."""
         groups = [group for group in groups if group.bytes]
-        self.forms = {id(weight): _form(weight.home) for group in groups for weight in group.weights}
+        self.forms = {id(weight): form_of(weight.home) for group in groups for weight in group.weights}
         mapped = []
         for group in groups:
             if group.bytes <= self.left:
@@ -109,11 +109,6 @@ def _unpin(pinned: List[torch.Tensor], backends: List[Backend]) -> None:
         for backend in backends:
             backend.unpin(flat)
     pinned.clear()
-
-
-def _form(tensor: torch.Tensor) -> Tuple[Any, ...]:
-    """Equal for tensors that are the same bytes. Its last entry are the strides."""
-    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
