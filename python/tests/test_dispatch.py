@@ -1,5 +1,7 @@
 """A dispatched model gives the outputs of the model, whatever its plan."""
 
+import dataclasses
+import sys
 import unittest
 
 import tutti
@@ -8,8 +10,9 @@ from tests.support import needs_torch, torch
 if torch is not None:
     from tests import offload_models as models
     from tests.offload_support import alternates, cores, dispatched, plan_by, streams, units_of
-    from tutti.offload.moving import tensors_of
+    from tutti.offload.moving import map_nested, tensors_of
     from tutti.offload.fake import Placed
+    from tutti.tracing import map_tensors
 
 
 @needs_torch
@@ -132,6 +135,32 @@ class Outputs(unittest.TestCase):
                         self.assertTrue(torch.equal(model(given), want))
                         self.assertTrue(torch.equal(given, changed))
             tutti.undispatch(model)
+
+    def test_may_be_dataclasses_with_slots(self):
+        fields = [("value", torch.Tensor), ("more", object, dataclasses.field(default=None))]
+        kinds = [dataclasses.make_dataclass("Made", fields)]
+        if sys.version_info >= (3, 10):
+            kinds.append(dataclasses.make_dataclass("Made", fields, slots=True))
+        for kind in kinds:
+            class Returns(models.Chain):
+                def forward(self, x):
+                    return kind(super().forward(x), {"x": x})
+            model, x = Returns(), torch.randn(3, 32)
+            with torch.no_grad():
+                want = model(x)
+                for where in (streams, alternates):
+                    dispatched(model, plan_by(model, where, x))
+                    got = model(x)
+                    self.assertTrue(torch.equal(got.value, want.value))
+                    self.assertIsNot(type(got.value), Placed)
+                    tutti.undispatch(model)
+
+    def test_batch_sizes_of_packed_sequences_stay_in_host_memory(self):
+        packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(2, 3, 4), torch.tensor([2, 3]), batch_first=True,
+                                                         enforce_sorted=False)
+        for mapped in (map_nested, map_tensors):
+            moved = mapped(packed, lambda tensor: tensor.to("meta"))
+            self.assertEqual([part.device.type for part in moved], ["meta", "cpu", "meta", "meta"])
 
     def test_of_half_precision_keep_their_type(self):
         model, x = models.Chain().to(torch.bfloat16), torch.randn(3, 32).to(torch.bfloat16)

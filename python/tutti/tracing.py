@@ -17,6 +17,7 @@ import warnings
 
 import torch
 from torch import fx
+from torch.nn.utils.rnn import PackedSequence
 
 from .binary import TuttiError
 
@@ -249,6 +250,8 @@ def map_tensors(value, change):
         return change(value)
     if isinstance(value, tuple):
         parts = [map_tensors(part, change) for part in value]
+        if isinstance(value, PackedSequence):
+            parts[1] = value.batch_sizes  # torch wants them in host memory
         if type(value) is tuple:
             return tuple(parts)
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, type)
 _DEPTH = 6
@@ -30,6 +31,8 @@ def map_nested(value: Any, change: Callable, copies: Optional[List] = None) -> A
         return change(value)
     if isinstance(value, tuple):
         parts = [map_nested(part, change, copies) for part in value]
+        if isinstance(value, PackedSequence):
+            parts[1] = value.batch_sizes  # torch wants them in host memory
         if all(new is old for new, old in zip(parts, value)):
             return value
         if type(value) is tuple:

@@ -3,6 +3,7 @@ unit's device; that of the modules above, by one that begins and ends passes. Ev
 calls the model; calls from several threads wait for each other."""
 
 import contextlib
+import dataclasses
 import functools
 import threading
 import time
@@ -580,7 +581,8 @@ def _map_one_level(value, change):
             if part is not value[key]:
                 value[key] = part
         return value
-    for name, part in list(vars(value).items()):
+    for name in list(vars(value)) if hasattr(value, "__dict__") else [part.name for part in dataclasses.fields(value)]:
+        part = getattr(value, name, None)
         new = change(part)
         if new is not part:
             object.__setattr__(value, name, new)
