@@ -73,8 +73,10 @@ class Placement(unittest.TestCase):
         drawn = self.envs.PlacementEnv(lambda seed: problem)
         self.assertEqual(self.play(drawn, max, 3)[1]["makespan_ns"], 2000)
         self.assertEqual(self.play(self.env, min, options={"problem": self.env.problem})[1]["makespan_ns"] > 0, True)
+        before = self.env.problem
         with self.assertRaisesRegex(tutti.TuttiError, "2 devices"):
             self.env.reset(options={"problem": problem})
+        self.assertIs(self.env.problem, before)
 
     def test_a_window_lets_the_agent_choose_the_op(self):
         env = self.envs.PlacementEnv(ops=20, window=4)

@@ -129,9 +129,10 @@ class PlacementEnv(_Env):
 
     def reset(self, *, seed: Optional[int] = None, options: Optional[dict] = None) -> "tuple[array, dict]":
         given = (options or {}).get("problem")
-        self.problem = given if given is not None else self._drawn(self._seed(seed))
-        code = lib.library().tutti_placing_env_reset(self._env, self.problem.handle.value, self._error_place)
+        problem = given if given is not None else self._drawn(self._seed(seed))
+        code = lib.library().tutti_placing_env_reset(self._env, problem.handle.value, self._error_place)
         lib.check(code, self._error)
+        self.problem = problem
         return self._observe(), {"graph": self.problem.name}
 
     def plan(self) -> Plan:
