@@ -268,6 +268,17 @@ class Threads(unittest.TestCase):
             thread.join()
         self.assertEqual(wrong, [])
 
+    def test_that_have_waited_while_the_model_was_undispatched_run_it_as_it_is(self):
+        model, x = models.Chain(), torch.randn(3, 32)
+        want, inner = forward(model, x), forward(model.layers[1], x)
+        dispatched(model, plan_by(model, alternates, x))
+        forward(model, x)
+        waits = model.forward, model.layers[1].forward  # what a waiting thread has entered
+        tutti.undispatch(model)
+        with torch.no_grad():
+            self.assertTrue(torch.equal(waits[0](x), want))
+            self.assertTrue(torch.equal(waits[1](x), inner))
+
     def test_that_the_model_starts_in_its_forward_cannot_call_its_units(self):
         class Forks(models.Chain):
             def forward(self, x):
@@ -377,6 +388,20 @@ class Refused(unittest.TestCase):
         with torch.inference_mode():
             model = models.Chain()
         self.refused("'scale' was made in inference mode", model, torch.randn(3, 32))
+
+    def test_modules_of_another_model_that_is_dispatched(self):
+        first, second = models.Chain(), models.Chain()
+        second.layers[2] = first.layers[1]
+        x = torch.randn(3, 32)
+        want = forward(second, x)
+        plan = plan_by(first, streams, x)
+        dispatched(first, plan)
+        for model in (second, first.layers[1]):
+            self.refused("is a part of another model that is dispatched; tutti.undispatch that one first", model, x)
+        self.assertTrue(torch.equal(forward(second, x), want))
+        tutti.undispatch(first)
+        dispatched(second, plan_by(second, streams, x))
+        self.assertTrue(torch.equal(forward(second, x), want))
 
     def test_compiled_modules(self):
         model, x = models.Chain(), torch.randn(3, 32)

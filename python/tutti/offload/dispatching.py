@@ -11,6 +11,7 @@ from torch import nn
 from ..binary import TuttiError
 from . import plan as plans
 from .backend import Backend
+from .forwards import Forward
 from .homes import Homes, available_host_bytes
 from .measuring import Measuring, Progress
 from .modes import group_calls
@@ -164,6 +165,10 @@ def dispatch(model: nn.Module, max_memory: Optional[Dict[Any, Union[int, str]]] 
     """
     if "_tutti_state" in model.__dict__:
         raise TuttiError("the model is dispatched already; call tutti.undispatch(model) first")
+    for name, module in model.named_modules():
+        if isinstance(module.__dict__.get("forward"), Forward):
+            raise TuttiError(f"module '{name}' is a part of another model that is dispatched; tutti.undispatch that one first, or "
+                             "dispatch a copy")
     if planner not in ("auto", "tutti", "chain"):
         raise TuttiError(f"planner is {planner!r}; it is \"auto\", \"tutti\" or \"chain\"")
     if not isinstance(repeats, int) or repeats < 1:

@@ -129,20 +129,23 @@ class Runner:
     def _call_split(self, name: str, module: nn.Module, inner: Callable, args, kwargs):
         if self._in_pass():
             return inner(*args, **kwargs)
-        return self._pass(name, module, inner, args, kwargs)
+        return self._pass(name, module, inner, inner, args, kwargs)
 
-    def _pass(self, name: str, module: nn.Module, inner: Callable, args, kwargs):
+    def _pass(self, name: str, module: nn.Module, inner: Callable, run: Callable, args, kwargs):
+        """run: what a pass does. inner: the module's own forward, for a caller that waited while it was undispatched."""
         if not self._lock.acquire(blocking=False):  # another thread runs a pass
             if name not in self._entries:  # that pass may wait for this thread
                 raise TuttiError(f"module '{name}' of a dispatched model is called by one thread while another runs the model; "
                                  "call it when that has ended, or tutti.undispatch(model) first")
             self._lock.acquire()
         try:
-            return self._locked_pass(name, module, inner, args, kwargs)
+            if not self._attached:
+                return inner(*args, **kwargs)
+            return self._locked_pass(name, module, run, args, kwargs)
         finally:
             self._lock.release()
 
-    def _locked_pass(self, name: str, module: nn.Module, inner: Callable, args, kwargs):
+    def _locked_pass(self, name: str, module: nn.Module, run: Callable, args, kwargs):
         if torch.is_grad_enabled() and (any(p.requires_grad for p in self._trains)
                                         or any(t.requires_grad for t in tensors_of((args, kwargs)))):
             raise TuttiError("a dispatched model cannot be trained, and gradients are enabled; call it under "
@@ -163,7 +166,7 @@ class Runner:
         try:
             with self._main_context(), self._glue_installed(self.main):
                 moved = Moved(self._mover(self.main), args, kwargs)
-                outputs = inner(*moved.args, **moved.kwargs)
+                outputs = run(*moved.args, **moved.kwargs)
                 originals = moved.finish(self._back)
             outputs = self._to_caller(outputs, caller, originals)
             complete = True
@@ -317,7 +320,7 @@ class Runner:
 
     def _call_unit(self, unit: Unit, inner: Callable, args, kwargs):
         if not self._in_pass():  # called by itself, not by a module above it
-            return self._pass(unit.name, unit.module,
+            return self._pass(unit.name, unit.module, inner,
                               lambda *given, **named: self._call_unit(unit, inner, given, named), args, kwargs)
         outer = self._unit
         if self._runs_within(unit.module):
@@ -367,7 +370,7 @@ class Runner:
     def _call_packed(self, packed: PackedModule, inner: Callable, args, kwargs):
         """On the main device, with stand-ins for the tensors of all experts."""
         if not self._in_pass():
-            return self._pass(packed.name, packed.module,
+            return self._pass(packed.name, packed.module, inner,
                               lambda *given, **named: self._call_packed(packed, inner, given, named), args, kwargs)
         if self._runs_within(packed.module):
             return inner(*args, **kwargs)
