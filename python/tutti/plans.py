@@ -27,6 +27,9 @@ class Plan:
     # The plan in the library, if that made it.
     handle: object = field(default=None, repr=False, compare=False)
 
+    def __getstate__(self):  # the library makes its plan again from the text
+        return {**self.__dict__, "handle": None}
+
     def one_device(self):
         """The device that all ops are on; None if they are on several."""
         used = set(self.placement.values())

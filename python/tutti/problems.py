@@ -8,7 +8,7 @@ import json
 import os
 from array import array
 from collections.abc import Mapping, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int32, c_int64
+from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint64
 from dataclasses import dataclass
 from typing import Any, Iterable, Optional, Union
 
@@ -235,15 +235,24 @@ class Problem:
         devices. Without priorities, the first op in the graph goes first."""
         if isinstance(devices, Mapping):
             numbers = {name: i for i, name in enumerate(self.device_names())}
+            unknown = set(devices) - set(self.op_names())
+            if unknown:
+                raise TuttiError(f"the placement has op '{min(unknown, key=str)}', which the graph has not", 2)
             try:
                 devices = [numbers[devices[op]] for op in self.op_names()]
             except KeyError as missing:
                 raise TuttiError(f"the placement lacks op {missing}, or names a device of that name, which is not "
                                  "there", 2) from None
         count = len(devices)
-        order = None if priorities is None else (c_int64 * count)(*priorities)
+        placed = (c_int32 * count)(*[lib.whole(device, "a device", c_int32) for device in devices])
+        order = None
+        if priorities is not None:
+            given = [lib.whole(priority, "a priority", c_int64) for priority in priorities]
+            if len(given) != count:
+                raise TuttiError(f"{len(given)} priorities for {count} ops; give one for each", 2)
+            order = (c_int64 * count)(*given)
         error = lib.Error()
-        made = lib.library().tutti_plan_of(self.handle.value, (c_int32 * count)(*devices), order, count, byref(error))
+        made = lib.library().tutti_plan_of(self.handle.value, placed, order, count, byref(error))
         return self._plan(made, error)
 
     def _handle_of(self, plan: Plan) -> lib.Handle:
@@ -262,8 +271,11 @@ class Problem:
 
     def makespans_ns(self, plan: Plan, count: int, first_seed: int = 1) -> memoryview:
         """The makespans of so many runs, with one seed after another."""
+        if lib.whole(count, "count", c_int32) < 0:
+            raise TuttiError(f"count is {count}; it must be 0 or more", 2)
         error, its, made = lib.Error(), self._handle_of(plan), (c_int64 * count)()
-        code = lib.library().tutti_makespans(self.handle.value, its.value, first_seed, made, count, byref(error))
+        seed = lib.whole(first_seed, "first_seed", c_uint64)
+        code = lib.library().tutti_makespans(self.handle.value, its.value, seed, made, count, byref(error))
         lib.check(code, error)
         return memoryview(made).cast("B").cast("q")
 
