@@ -255,6 +255,7 @@ class Plans(unittest.TestCase):
                  (float("inf"), float("nan"), -5, "x")),
                 ("tokens-3.plan.json", "is not a plan of tutti", ("ops", 0, "op"), (5, None)),
                 ("tokens-3.plan.json", "is not a plan of tutti", ("ops", 0, "device"), (0, None)),
+                ("tokens-3.plan.json", "Chain has no module with weights that could be placed", ("ops",), ([],)),
                 ("tokens-3.plan.json", "schema_version 99, and this package reads 1 to 4", ("schema_version",), (99,)),
                 ("dispatch.json", "does not list the modes", ("modes", 0, "sizes"),
                  ([["x", 0]], [["x", -4]], [["x", "4"]], [[3, 4]], None)),

@@ -164,7 +164,7 @@ def find_units(model: nn.Module, inventory: Inventory, limit: int, observed=None
             for weight in inventory.under(module):
                 if observed.read_by_others(weight.name, unit):
                     glue[id(weight)] = weight
-    return _made(inventory, finder.units, finder.splits, glue, finder.packed)
+    return _made(model, inventory, finder.units, finder.splits, glue, finder.packed)
 
 
 def named_units(model: nn.Module, inventory: Inventory, names: Set[str], kept_glue: Set[str] = frozenset()) -> Units:
@@ -195,10 +195,10 @@ def named_units(model: nn.Module, inventory: Inventory, names: Set[str], kept_gl
     splits = {path: module for path, module in modules.items() if not isinstance(module, _CONTAINERS)
               and any(path == "" or name.startswith(path + ".") for name in [*units, *packed])
               and path not in units and path not in packed}
-    return _made(inventory, units, splits, glue, sorted(packed))
+    return _made(model, inventory, units, splits, glue, sorted(packed))
 
 
-def _made(inventory, modules, splits, glue, packed) -> Units:
+def _made(model, inventory, modules, splits, glue, packed) -> Units:
     users = {}
     for name, module in modules.items():
         users[name] = [weight for weight in inventory.under(module) if id(weight) not in glue]
