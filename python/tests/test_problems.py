@@ -69,6 +69,17 @@ class Problems(unittest.TestCase):
         self.assertIsNone(plan.handle)
         self.assertEqual(tutti.simulate(self.problem, plan).makespan_ns, plan.summary["makespan_ns"])
 
+    def test_a_plan_that_was_changed_is_simulated_as_it_is_now(self):
+        plan = self.problem.plan("heft")
+        self.assertEqual(self.problem.simulate(plan).makespan_ns, 1000)
+        for other in (plan, dataclasses.replace(plan), tutti.Plan(dict(plan.placement), dict(plan.priority))):
+            other.placement.update(a="cpu", b="cpu")
+            self.assertEqual(self.problem.simulate(other).makespan_ns, 2000)
+            self.assertEqual(list(self.problem.makespans_ns(other, 2)), [2000, 2000])
+        self.assertEqual(list(self.problem.simulate(plan).ops()["start_ns"]), [0, 1000])
+        plan.priority.update(a=1, b=0)
+        self.assertEqual(list(self.problem.simulate(plan).ops()["start_ns"]), [1000, 0])
+
     def test_noise_draws_a_makespan_for_each_seed_and_the_same_again(self):
         noisy = tutti.Problem(GRAPH, machine(), noise=0.3)
         plan = noisy.plan("heft")

@@ -244,6 +244,7 @@ class Handle:
     """Owns what a function of the library made, and frees it. Copies of its owner share it."""
 
     value: Optional[int] = None
+    says: Any = None  # of a plan: its placement and priorities
 
     def __init__(self, made: Optional[int], free: str, error: Optional[Error] = None):
         if not made:

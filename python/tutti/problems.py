@@ -218,6 +218,7 @@ class Problem:
         plan.summary = {"graph": self.name, "machine": self.machine_name, "policy": plan.policy, "makespan_ns": makespan,
                         "lower_bound_ns": bound, "gap": makespan / bound - 1 if bound > 0 else None,
                         "evaluations": its.tutti_plan_evaluations(handle.value)}
+        handle.says = dict(plan.placement), dict(plan.priority)
         plan.handle = handle
         return plan
 
@@ -256,8 +257,13 @@ class Problem:
         return self._plan(made, error)
 
     def _handle_of(self, plan: Plan) -> lib.Handle:
-        if plan.handle is not None:
+        says = plan.placement, plan.priority
+        if plan.handle is not None and plan.handle.says == says:
             return plan.handle
+        made = parse(plan.text, "the plan") if plan.text else None
+        if made is None or (made.placement, made.priority) != says:  # it was made or changed by hand
+            order = [plan.priority.get(op, i) for i, op in enumerate(self.op_names())]
+            return self.place(plan.placement, order).handle
         error, text = lib.Error(), plan.text.encode()
         made = lib.library().tutti_plan_parse(self.handle.value, text, len(text), b"plan", byref(error))
         return lib.Handle(made, "tutti_plan_free", error)

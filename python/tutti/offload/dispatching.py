@@ -167,8 +167,8 @@ def dispatch(model: nn.Module, max_memory: Optional[Dict[Any, Union[int, str]]] 
         raise TuttiError("the model is dispatched already; call tutti.undispatch(model) first")
     for name, module in model.named_modules():
         if isinstance(module.__dict__.get("forward"), Forward):
-            raise TuttiError(f"module '{name}' is a part of another model that is dispatched; tutti.undispatch that one first, or "
-                             "dispatch a copy")
+            raise TuttiError(f"module '{name}' is a part of another model that is dispatched; tutti.undispatch that one first, "
+                             "or dispatch a copy")
     if planner not in ("auto", "tutti", "chain"):
         raise TuttiError(f"planner is {planner!r}; it is \"auto\", \"tutti\" or \"chain\"")
     if not isinstance(repeats, int) or repeats < 1:
@@ -207,8 +207,8 @@ def _dispatch(model, state, inventory, devices, caps, host_bytes, sample, plan, 
     try:
         if plan is not None:
             if not isinstance(plan, (DispatchPlan, str, os.PathLike)):
-                raise TuttiError(f"plan is a {type(plan).__name__}; give a folder that model.tutti_plan.save(folder) wrote, a plan "
-                                 "file, or the tutti_plan of a dispatched model")
+                raise TuttiError(f"plan is a {type(plan).__name__}; give a folder that model.tutti_plan.save(folder) wrote, a "
+                                 "plan file, or the tutti_plan of a dispatched model")
             made = plan if isinstance(plan, DispatchPlan) else plans.read(plan)
             names = {*made.unit_names(), *made.units}
             glue = made.glue
