@@ -155,6 +155,13 @@ class Outputs(unittest.TestCase):
                     self.assertIsNot(type(got.value), Placed)
                     tutti.undispatch(model)
 
+    def test_of_layers_that_are_given_packed_sequences(self):
+        class Packs(models.Recurrent):
+            def forward(self, x):
+                packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 2]), batch_first=True)
+                return torch.nn.utils.rnn.pad_packed_sequence(super().forward(packed), batch_first=True)[0]
+        self.check(Packs(), torch.randn(2, 4, 16))
+
     def test_batch_sizes_of_packed_sequences_stay_in_host_memory(self):
         packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(2, 3, 4), torch.tensor([2, 3]), batch_first=True,
                                                          enforce_sorted=False)

@@ -31,7 +31,7 @@ def map_nested(value: Any, change: Callable, copies: Optional[List] = None) -> A
         return change(value)
     if isinstance(value, tuple):
         parts = [map_nested(part, change, copies) for part in value]
-        if isinstance(value, PackedSequence):
+        if isinstance(value, PackedSequence) and parts[1].device.type != "cpu":
             parts[1] = value.batch_sizes  # torch wants them in host memory
         if all(new is old for new, old in zip(parts, value)):
             return value
