@@ -6,6 +6,7 @@ import json
 import tempfile
 import threading
 import unittest
+import warnings
 from pathlib import Path
 
 import tutti
@@ -96,6 +97,15 @@ class Capture(unittest.TestCase):
         placed = tutti.apply(model, tutti.Plan(dict.fromkeys(graph.op_names(), "cpu"), {}, graph=graph))
         x = torch.randn(2, 8)
         self.assertTrue(torch.equal(placed(x), model(x)))
+
+    def test_models_without_values_and_lazy_ones_are_captured(self):
+        graph = tutti.capture(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8)).to("meta"),
+                              torch.zeros(2, 8, device="meta"))
+        self.assertEqual(len(graph.op_names()), 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lazy = torch.nn.Sequential(torch.nn.LazyLinear(8), torch.nn.LazyBatchNorm1d())
+        self.assertEqual(len(tutti.capture(lazy, torch.zeros(2, 8)).op_names()), 2)
 
     def test_inputs_of_inference_mode_are_taken(self):
         with torch.inference_mode():

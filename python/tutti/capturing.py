@@ -164,7 +164,7 @@ class _Capture:
         self.names[node] = node.name if single else [f"{node.name}:{k}" for k in range(len(tensors))]
 
 
-def _compare(traced, outputs, buffers):
+def _compare(traced, outputs, buffers, buffer_names):
     """Runs the model itself, and raises TuttiError if it does something else than the graph did: there is code that
     torch.fx does not see."""
     args, kwargs = traced.call
@@ -174,8 +174,10 @@ def _compare(traced, outputs, buffers):
         different = difference(one, other)
         if different is not None:
             found = found or f"output {i} {different}"
-    for name, one in buffer_values(traced.model).items():
-        if name not in buffers or difference(one, buffers[name]) is not None:
+    after = buffer_values(traced.model)
+    for name in buffer_names:
+        one, other = after.get(name), buffers.get(name)
+        if one is not other and (one is None or other is None or difference(one, other) is not None):
             found = found or f"the model changes its buffer '{name}'"
     if found is not None:
         raise TuttiError(f"the graph of {type(traced.model).__name__} does not do what the model does: {found}; take out what "
@@ -202,7 +204,7 @@ def _captured(model, inputs, name, time_op):
             content, buffers = run.run(), buffer_values(model)
             kept.put_back()
             torch.set_rng_state(state)
-            _compare(traced, run.outputs, buffers)
+            _compare(traced, run.outputs, buffers, kept.buffer_names)
     finally:
         kept.put_back()
     if not content["ops"]:

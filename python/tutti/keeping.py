@@ -3,6 +3,7 @@
 import copy
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin
 
 _TABLES = ("_parameters", "_buffers", "_modules")
 
@@ -18,23 +19,24 @@ class Kept:
             attributes = module.__dict__
             self.tables += [(table, dict(table)) for table in [attributes, *(attributes[name] for name in _TABLES)]]
             self.containers += [(value, value.copy()) for value in attributes.values() if type(value) in (list, dict, set)]
-        self.buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+        self.buffer_names = [name for name, buffer in model.named_buffers() if _has_values(buffer)]
+        self.buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers() if _has_values(buffer)]
 
     def put_back(self):
         for table, entries in self.tables:
             if list(table) != list(entries) or any(table[name] is not value for name, value in entries.items()):
                 table.clear()
                 table.update(entries)
-        for value, copy in self.containers:
+        for value, before in self.containers:
             if isinstance(value, list):
-                value[:] = copy
+                value[:] = before
             else:
                 value.clear()
-                value.update(copy)
-        for buffer, copy in self.buffers:
-            if not torch.equal(buffer, copy):
+                value.update(before)
+        for buffer, before in self.buffers:
+            if not torch.equal(buffer, before):
                 with torch.no_grad():
-                    buffer.copy_(copy)
+                    buffer.copy_(before)
 
 
 def copy_of(module, memo=None):
@@ -44,8 +46,12 @@ def copy_of(module, memo=None):
     return copy.deepcopy(module, {**made, **(memo or {})})
 
 
+def _has_values(tensor):
+    return not isinstance(tensor, UninitializedTensorMixin) and tensor.layout == torch.strided and tensor.device.type != "meta"
+
+
 def buffer_values(model):
-    return {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
+    return {name: buffer.detach().clone() for name, buffer in model.named_buffers() if _has_values(buffer)}
 
 
 def difference(one, other):

@@ -48,6 +48,7 @@ class _Placer:
         self.made = {}  # by node and device: the node of the new graph
         self.moved_weights = {}  # by a weight's id and device
         self.names = {}  # by a part of the model and device: its name in the new module
+        self.taken = set()  # these names
 
     def run(self, output_device):
         for node in self._order():
@@ -65,7 +66,7 @@ class _Placer:
         return module
 
     def _fix(self, name, given):
-        key = self._name_on(name, "argument")
+        key = self._name_on(name, "(argument)")
         self.root.add_module(key, Fixed(name, self.traced.fixed[name], self.traced.parameters[name].default))
         self.graph.call_module(key, (given,))
 
@@ -161,9 +162,10 @@ class _Placer:
         if (path, device) not in self.names:
             plain = made = "".join(c if c.isalnum() else "_" for c in f"{path}__on__{device}")
             count = 1
-            while made in self.names.values():  # a.b and a_b look alike
+            while made in self.taken:  # a.b and a_b look alike
                 count += 1
                 made = f"{plain}_{count}"
+            self.taken.add(made)
             self.names[path, device] = made
         return self.names[path, device]
 
