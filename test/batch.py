@@ -238,9 +238,14 @@ class Resuming(Experiment):
         self.assertIn("another run is at work with this file", said)
 
     def test_ctrl_c_keeps_whole_samples_and_ends_with_130(self):
-        whole = self.whole("whole.csv")
-        words = [TUTTI, "batch", *self.graphs, "-m", ",".join(MACHINES), "--policies",
-                 ",".join(POLICIES), *COUNT, "-o", "a.csv", "--threads", "1"]
+        # Takes seconds, so that the signal comes before the end on a busy machine too.
+        words = ["batch", *self.graphs, "-m", ",".join(MACHINES), "--policies",
+                 ",".join(POLICIES), *COUNT, "--evaluations", "12000"]
+        words.remove("60")
+        words.remove("--evaluations")
+        self.run_tutti(*words, "-o", "whole.csv")
+        whole = self.bytes_of("whole.csv")
+        words = [TUTTI, *words, "-o", "a.csv", "--threads", "1"]
         with subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "TUTTI_CONFIG": ""}) as run:
@@ -251,7 +256,7 @@ class Resuming(Experiment):
         self.assertEqual((run.returncode, out), (130, ""), err)
         self.assertIn("the same command goes on from the samples that are written", err)
         self.assertTrue(set(self.bytes_of("a.csv").splitlines()) <= set(whole.splitlines()))
-        self.batch("-o", "a.csv")
+        self.run_tutti(*words[1:])
         self.assertEqual(self.bytes_of("a.csv"), whole)
 
     def test_a_full_disk_is_said_and_the_samples_before_are_kept(self):

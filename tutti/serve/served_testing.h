@@ -62,7 +62,14 @@ class GatedRunner : public Runner {
   }
   void wait_for_start(size_t count) {
     MutexLock lock(mutex_);
-    while (started_.size() < count) changed_.wait(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (started_.size() < count) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << started_.size() << " of " << count << " jobs have started";
+        return;
+      }
+      changed_.wait_for(mutex_, std::chrono::milliseconds(100));
+    }
   }
   std::vector<std::string> started() {
     MutexLock lock(mutex_);
