@@ -10,6 +10,18 @@
 
 #include "tutti/policy/doppler/model.h"
 
+// METIS has handlers of SIGTERM while it cuts, which leave by a jump that only its own thread may
+// make: the program would crash if another thread got the signal. It asks the C library for them by
+// this name; the program's own definition goes before the C library's.
+extern "C" __sighandler_t __sysv_signal(int number, __sighandler_t handler) noexcept {  // NOLINT
+  if (number == SIGINT || number == SIGTERM) return SIG_DFL;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  return ::sigaction(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
 namespace tutti {
 namespace {
 
