@@ -30,15 +30,6 @@
 #include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
-namespace {
-
-// METIS counts in 32 bits; the sums of all weights must stay well below.
-constexpr double kMostWeight = 5e8;
-constexpr double kLeastShare = 1e-3;  // of the work, for devices that can do next to none
-// How many bands of time are tried. Large graphs gain by many, but each try takes a second.
-constexpr idx_t kBands[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
-constexpr idx_t kBandsOfLarge[] = {1, 4, 16};
-constexpr int32_t kSmallGraph = 2000;
 
 // The graph as METIS wants it: undirected, ops of one colocation group as one, edges merged.
 struct CutGraph {
@@ -50,6 +41,16 @@ struct CutGraph {
   std::vector<idx_t> weight;  // by op x band
   idx_t size() const { return static_cast<idx_t>(begin.size()) - 1; }
 };
+
+namespace {
+
+// METIS counts in 32 bits; the sums of all weights must stay well below.
+constexpr double kMostWeight = 5e8;
+constexpr double kLeastShare = 1e-3;  // of the work, for devices that can do next to none
+// How many bands of time are tried. Large graphs gain by many, but each try takes a second.
+constexpr idx_t kBands[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+constexpr idx_t kBandsOfLarge[] = {1, 4, 16};
+constexpr int32_t kSmallGraph = 2000;
 
 void number_ops(const Problem& problem, CutGraph& cut) {
   std::vector<idx_t> of_group(static_cast<size_t>(problem.colocation_group_count()), -1);
