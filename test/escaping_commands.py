@@ -36,7 +36,7 @@ if (fork == 0) {
 sleep 1000;
 """
 WAYS = ["g", "s", "d", "dd", "gd", "sd", "ds", "dsd", "sdgd", "dgs"]
-TIMEOUT_NS = 1_000_000_000
+TIMEOUT_NS = 3_000_000_000
 
 
 def graph(folder, number, timeout):
