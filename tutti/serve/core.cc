@@ -232,19 +232,19 @@ std::vector<Record> Core::recovered(int64_t now_ms) {
   return records;
 }
 
+std::optional<Submitted> Core::known(const Submission& submission) const {
+  const auto known = by_id_.find(submission.id);
+  if (submission.id.empty() || known == by_id_.end()) return std::nullopt;
+  const Job& job = jobs_.at(known->second);
+  // Jobs of tutti 0.1, and of servers without tokens, have no client.
+  const bool foreign = !job.facts.client.empty() && !submission.client.empty() &&
+                       job.facts.client != submission.client;
+  const bool same = job.digest == digest_of(submission.priority, *submission.content) && !foreign;
+  return Submitted{same ? Submitted::Verdict::known : Submitted::Verdict::conflict, job.facts};
+}
+
 Submitted Core::submit(const Submission& submission, int64_t now_ms) {
-  const uint64_t digest = digest_of(submission.priority, *submission.content);
-  if (!submission.id.empty()) {
-    const auto known = by_id_.find(submission.id);
-    if (known != by_id_.end()) {
-      const Job& job = at(known->second);
-      // Jobs of tutti 0.1, and of servers without tokens, have no client.
-      const bool foreign = !job.facts.client.empty() && !submission.client.empty() &&
-                           job.facts.client != submission.client;
-      const bool same = job.digest == digest && !foreign;
-      return {same ? Submitted::Verdict::known : Submitted::Verdict::conflict, job.facts};
-    }
-  }
+  if (auto known = this->known(submission)) return std::move(*known);
   if (draining_) return {Submitted::Verdict::draining};
   const auto bytes = static_cast<int64_t>(submission.content->size());
   if (figures_.open() >= limits_.open_jobs || figures_.open_bytes + bytes > limits_.open_bytes) {
@@ -270,7 +270,7 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
                .client = submission.client,
                .deadline_ms = submission.deadline_ms,
                .work = submission.work};
-  job.digest = digest;
+  job.digest = digest_of(submission.priority, *submission.content);
   job.content = submission.content;
   job.commands = submission.commands;
   open(job);

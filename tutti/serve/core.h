@@ -136,6 +136,8 @@ class Core {
   // there.
   std::vector<Record> recovered(int64_t now_ms);
 
+  // None if there is no job of that id. Looks at id, priority, content and client alone.
+  std::optional<Submitted> known(const Submission& submission) const;
   Submitted submit(const Submission& submission, int64_t now_ms);
   Cancelled cancel(std::string_view id, int64_t now_ms);
 

@@ -19,16 +19,8 @@
 namespace tutti {
 namespace {
 
-constexpr const char* kCommandsRefused =
-    "the graph starts programs, and this server runs none; its operator can allow that with "
-    "--allow-commands";
-
 double seconds_between(int64_t from_ms, int64_t to_ms) {
   return static_cast<double>(std::max<int64_t>(0, to_ms - from_ms)) / 1000;
-}
-
-SubmitAnswer refused(SubmitAnswer::What what, std::string sentence) {
-  return {.what = what, .sentence = std::move(sentence)};
 }
 
 // The greatest number that a job's folder in runs/ has; 0 if there is none.
@@ -52,8 +44,6 @@ void remove_run_folder(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
 }
-
-constexpr const char* kStopping = "the server is being stopped; submit again when it is back";
 
 }  // namespace
 
@@ -225,122 +215,6 @@ void Daemon::drop_prepared(int64_t job) {
   prepared_.erase(found);
 }
 
-std::shared_ptr<Runner> Daemon::runner_of_new_jobs() const {
-  MutexLock lock(mutex_);
-  return next_runner_ != nullptr ? next_runner_ : runner_;
-}
-
-std::optional<SubmitAnswer> Daemon::prepare(const Runner& runner, const std::string& content,
-                                            PreparedJob& prepared) {
-  using What = SubmitAnswer::What;
-  Result<Graph> graph = read_submission(content, options_.make_graph, options_.most_ops);
-  if (!graph) return refused(What::invalid, graph.error().message);
-  if (graph->size() > options_.most_ops) {
-    return refused(What::too_large, fmt::format("the graph has {} ops, and a job may have {} here",
-                                                graph->size(), options_.most_ops));
-  }
-  if (!options_.allow_commands && graph->command_count() > 0) {
-    return refused(What::commands, kCommandsRefused);
-  }
-  Result<PreparedJob> made = runner.prepare(std::move(*graph));
-  if (!made) return refused(What::unrunnable, made.error().message);
-  prepared = std::move(*made);
-  return std::nullopt;
-}
-
-SubmitAnswer Daemon::submit(const SubmitTerms& terms, Content content) {
-  using What = SubmitAnswer::What;
-  if (!terms.id.empty()) {
-    if (const Result<void> good = check_job_id(terms.id); !good) {
-      return refused(What::invalid, good.error().message);
-    }
-  }
-  if (terms.priority < -kMostPriority || terms.priority > kMostPriority) {
-    return refused(What::invalid,
-                   fmt::format("priority is from {} to {}", -kMostPriority, kMostPriority));
-  }
-  // A text of nothing but brackets takes a hundred times its length while it is read.
-  constexpr size_t kLarge = size_t{256} << 10;
-  std::optional<MutexLock> one_at_a_time;
-  if (content->size() > kLarge) one_at_a_time.emplace(large_);
-  PreparedJob prepared;
-  const std::shared_ptr<Runner> runner = runner_of_new_jobs();
-  if (auto refusal = prepare(*runner, *content, prepared)) return std::move(*refusal);
-  if (options_.on_graph) options_.on_graph(*prepared.graph);
-  one_at_a_time.reset();
-  const int64_t now_ms = wall_clock_ms();
-  if (terms.deadline_in_ms > 0 &&
-      prepared.least > std::chrono::milliseconds(terms.deadline_in_ms)) {
-    return refused(What::too_late,
-                   fmt::format("the deadline is in {}, and the job takes at least {} with the "
-                               "machine to itself; allow more time",
-                               to_text(std::chrono::milliseconds(terms.deadline_in_ms)),
-                               to_text(prepared.least)));
-  }
-  const Submission submission{terms.id,
-                              terms.priority,
-                              prepared.graph->name(),
-                              prepared.graph->size(),
-                              std::move(content),
-                              terms.client,
-                              terms.deadline_in_ms > 0 ? now_ms + terms.deadline_in_ms : 0,
-                              prepared.work,
-                              prepared.graph->command_count() > 0};
-  MutexLock lock(mutex_);
-  if (!broken_.empty()) return refused(What::unavailable, "the journal has failed: " + broken_);
-  if (stopping_) return refused(What::unavailable, kStopping);
-  Submitted submitted = core_.submit(submission, now_ms);
-  using Verdict = Submitted::Verdict;
-  refused_total_ += submitted.verdict == Verdict::full || submitted.verdict == Verdict::quota;
-  if (submitted.verdict != Verdict::accepted && submitted.verdict != Verdict::known) {
-    return refused_by(submitted.verdict, submitted.job);
-  }
-  const bool fresh = submitted.record.has_value();
-  constexpr int64_t kMostPreparedOps = 1'000'000;
-  const int64_t ops = prepared.graph->size();
-  if (fresh && runner == (next_runner_ != nullptr ? next_runner_ : runner_) &&
-      prepared_ops_ + ops <= kMostPreparedOps) {
-    prepared_ops_ += ops;
-    prepared_.emplace(submitted.job.number, std::move(prepared));
-  }
-  if (fresh && submission.deadline_ms > 0) deadline_.notify_all();
-  // Of a known job the record may be on its way.
-  const int64_t record = fresh ? append(std::move(*submitted.record)) : appended_;
-  if (!wait_for_disk(record)) {
-    return refused(What::unavailable, "the journal has failed: " + broken_);
-  }
-  const auto facts = core_.find(submitted.job.id);
-  return {.what = fresh ? What::accepted : What::known, .job = facts ? *facts : submitted.job};
-}
-
-SubmitAnswer Daemon::refused_by(Submitted::Verdict verdict, const JobFacts& other) const {
-  using What = SubmitAnswer::What;
-  if (verdict == Submitted::Verdict::conflict) {
-    return {
-        What::conflict, other,
-        fmt::format("the id '{}' belongs to a job with another graph, priority or client; choose "
-                    "another id",
-                    other.id)};
-  }
-  if (verdict == Submitted::Verdict::draining) {
-    return refused(What::draining, "the server is draining and takes no new jobs");
-  }
-  if (verdict == Submitted::Verdict::quota) {
-    const auto limit = options_.clients.open_jobs.named.find(other.client);
-    const int64_t most = limit == options_.clients.open_jobs.named.end()
-                             ? options_.clients.open_jobs.usual
-                             : limit->second;
-    return refused(What::quota,
-                   fmt::format("client '{}' has as many open jobs as it may ({}); try again when "
-                               "one of them is over",
-                               other.client, most));
-  }
-  return refused(What::full,
-                 fmt::format("the server has as many open jobs as it may ({} jobs or {} "
-                             "of graphs); try again later",
-                             options_.limits.open_jobs, bytes_to_text(options_.limits.open_bytes)));
-}
-
 CancelAnswer Daemon::cancel(const std::string& id) {
   using What = CancelAnswer::What;
   MutexLock lock(mutex_);
@@ -368,61 +242,6 @@ CancelAnswer Daemon::cancel(const std::string& id) {
 void Daemon::drain() {
   MutexLock lock(mutex_);
   core_.drain();
-}
-
-void Daemon::set_clients(ClientRules rules) {
-  MutexLock lock(mutex_);
-  options_.clients = std::move(rules);
-  shares_.set_rules(options_.clients.shares);
-  core_.set_client_limits(options_.clients.open_jobs);
-  work_.notify_all();
-}
-
-Result<void> Daemon::reload(std::unique_ptr<Runner> runner) {
-  const std::shared_ptr<Runner> next = std::move(runner);
-  std::vector<std::pair<std::string, Content>> queued;
-  {
-    MutexLock lock(mutex_);
-    if (stopping_) return failed(kStopping);
-    if (next_runner_ != nullptr) {
-      return failed("a reload is under way: running jobs end first; try again later");
-    }
-    next_runner_ = next;  // jobs that are submitted from now on are checked for it
-    const int64_t all = std::numeric_limits<int64_t>::max();
-    for (const JobFacts& job : core_.list({JobState::accepting, JobState::queued}, all, all)) {
-      queued.emplace_back(job.id, core_.content_of(job.number));
-    }
-  }
-  for (const auto& [id, content] : queued) {
-    PreparedJob prepared;
-    const auto refusal = prepare(*next, *content, prepared);
-    if (!refusal) continue;
-    MutexLock lock(mutex_);
-    next_runner_ = nullptr;
-    work_.notify_all();
-    return invalid_input(fmt::format(
-        "job '{}' is queued and could not be run then: {}; cancel it, or reload when it is over",
-        id, refusal->sentence));
-  }
-  std::shared_ptr<Runner> old;
-  MutexLock lock(mutex_);
-  old = take_over();
-  work_.notify_all();
-  return {};
-}
-
-std::shared_ptr<Runner> Daemon::take_over() {
-  if (next_runner_ == nullptr || !runs_.empty() || stopping_) return nullptr;
-  std::shared_ptr<Runner> old = std::move(runner_);
-  runner_ = std::move(next_runner_);
-  next_runner_ = nullptr;
-  ++reloads_total_;
-  // What the old one prepared is no use to the new one.
-  prepared_.clear();
-  prepared_ops_ = 0;
-  start_threads();
-  work_.notify_all();
-  return old;
 }
 
 void Daemon::work(int place) {

@@ -165,6 +165,9 @@ class Daemon {
   void stop(std::chrono::milliseconds grace);
 
  private:
+  // A reload that may still be refused looks at the jobs that wait; while it settles, no submission
+  // is taken in. Jobs start meanwhile.
+  enum class Reload : uint8_t { none, checks, settles };
   struct Run {
     std::atomic<bool> stop{false};
     bool cancelled = false;
@@ -177,14 +180,30 @@ class Daemon {
   std::optional<SubmitAnswer> prepare(const Runner& runner, const std::string& content,
                                       PreparedJob& prepared);
   // The runner that a job which is submitted now will be run by.
-  std::shared_ptr<Runner> runner_of_new_jobs() const;
+  const std::shared_ptr<Runner>& runner_of_new_jobs() const
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // The answer to a submission of an id that there is; none if there is none.
+  std::optional<SubmitAnswer> find_known(const SubmitTerms& terms, const Content& content);
+  // As prepare(), of a new job that also has to meet its deadline.
+  std::optional<SubmitAnswer> prepare_new(const Runner& runner, const SubmitTerms& terms,
+                                          const std::string& content, PreparedJob& prepared);
+  // None if that is no longer the runner of new jobs.
+  std::optional<SubmitAnswer> take_in(const SubmitTerms& terms, const Content& content,
+                                      const std::shared_ptr<Runner>& runner, PreparedJob prepared);
+  // Once that record is on the disk.
+  SubmitAnswer acknowledged(SubmitAnswer::What what, const JobFacts& job, int64_t record)
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // Fails with a sentence if a job that waits, of a greater number than `checked`, could not be run
+  // there. `checked` becomes the greatest number of those looked at.
+  Result<void> check_queued(const Runner& runner, int64_t& checked);
   // If a reload waits and nothing runs: the old runner, which the caller destroys without the lock.
   std::shared_ptr<Runner> take_over() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void start_threads() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void drop_prepared(int64_t job) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void wake_workers() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void watch_deadlines();
-  SubmitAnswer refused_by(Submitted::Verdict verdict, const JobFacts& other) const;
+  SubmitAnswer refused_by(Submitted::Verdict verdict, const JobFacts& other) const
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   // Appends a record and gives its place among all.
   int64_t append(Record record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   // True once it is on the disk, false if it never will be.
@@ -221,7 +240,9 @@ class Daemon {
   std::map<int64_t, Run*> runs_ GUARDED_BY(mutex_);
   std::shared_ptr<Runner> runner_ GUARDED_BY(mutex_);
   std::shared_ptr<Runner> next_runner_ GUARDED_BY(mutex_);  // of a reload; null: there is none
-  // Queued jobs that need not be read again when they start, up to a number of ops.
+  Reload reload_ GUARDED_BY(mutex_) = Reload::none;
+  // Queued jobs that need not be read again when they start, up to a number of ops; all of them
+  // prepared by runner_of_new_jobs().
   std::map<int64_t, PreparedJob> prepared_ GUARDED_BY(mutex_);
   int64_t prepared_ops_ GUARDED_BY(mutex_) = 0;
   int64_t reloads_total_ GUARDED_BY(mutex_) = 0;

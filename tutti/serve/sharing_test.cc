@@ -1,5 +1,4 @@
-// Clients that share a server: shares, quotas, deadlines, and what is said about them; and servers
-// that are reloaded.
+// Clients that share a server: shares, quotas, deadlines, and what is said about them.
 
 #include <gtest/gtest.h>
 
@@ -341,53 +340,6 @@ TEST(ClientShares, CountsJobsOfClientsWithAQuotaThatHaveAPlace) {
   shares.leave(first);
   shares.leave(first);  // counts once
   EXPECT_EQ(shares.placed_with_quota(), 0);
-}
-
-// Refuses everything.
-class PickyRunner final : public GatedRunner {
- public:
-  Result<PreparedJob> prepare(Graph /*graph*/) const override {
-    return invalid_input("nothing runs here");
-  }
-};
-
-TEST(Reload, QueuedJobsRunOnTheNewRunnerAndNoneIsLost) {
-  const TestFolder folder;
-  Served served(folder.path());
-  served.submit("?id=old");
-  served.runner->wait_for_start(1);
-  served.submit("?id=queued");
-  const Result<void> picky = served.daemon->reload(std::make_unique<PickyRunner>());
-  ASSERT_FALSE(picky);
-  EXPECT_EQ(picky.error().message,
-            "job 'queued' is queued and could not be run then: nothing runs here; cancel it, or "
-            "reload when it is over");
-  auto fresh = std::make_unique<GatedRunner>();
-  GatedRunner* const next = fresh.get();
-  ASSERT_TRUE(served.daemon->reload(std::move(fresh)));
-  EXPECT_TRUE(served.daemon->served_by().reloading);
-  EXPECT_FALSE(served.daemon->reload(std::make_unique<GatedRunner>()));
-  EXPECT_EQ(served.submit("?id=later"), 201);
-  EXPECT_NE(served.ask("GET", "/v1/jobs/later").body.find("the server is reloaded then"),
-            std::string::npos);
-  next->let(2);
-  served.runner->let(1);
-  for (const char* id : {"old", "queued", "later"}) EXPECT_EQ(served.state(id), "done");
-  EXPECT_EQ(next->started(), (std::vector<std::string>{"queued", "later"}));
-  EXPECT_FALSE(served.daemon->served_by().reloading);
-  EXPECT_EQ(served.daemon->figures().reloads_total, 1);
-}
-
-TEST(Reload, NewRulesOfClientsHoldAtOnce) {
-  const TestFolder folder;
-  Served served(folder.path());
-  EXPECT_EQ(served.submit("?id=a"), 201);
-  ClientRules rules = two_clients();
-  rules.open_jobs.usual = 1;
-  served.daemon->set_clients(rules);
-  EXPECT_EQ(served.submit("?id=b"), 201);  // jobs without a client have no limit
-  served.runner->let(2);
-  EXPECT_EQ(served.state("b"), "done");
 }
 
 }  // namespace
