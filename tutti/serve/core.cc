@@ -362,7 +362,9 @@ Expired Core::expire(int64_t now_ms) {
 }
 
 std::string Core::why_queued(const JobFacts& facts, int places, Duration share_time) const {
-  const Job& job = jobs_.at(facts.number);
+  const auto found = jobs_.find(facts.number);
+  if (found == jobs_.end()) return {};  // over since, and forgotten
+  const Job& job = found->second;
   const auto queue = queues_.find(queue_of(job));
   if (queue == queues_.end() || job.facts.state != JobState::queued) return {};
   const bool shared = shares_ != nullptr && shares_->divides();

@@ -366,5 +366,12 @@ TEST(Core, KeepsItsPromisesHoweverOftenItDies) {
   }
 }
 
+TEST(Core, SaysNothingOfAJobThatWasForgottenMeanwhile) {
+  const Core core({});
+  JobFacts gone;
+  gone.number = 7;
+  EXPECT_EQ(core.why_queued(gone, 1, Duration(0)), "");
+}
+
 }  // namespace
 }  // namespace tutti
