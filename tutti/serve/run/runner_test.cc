@@ -105,6 +105,27 @@ TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "a\nb\nb\n");
 }
 
+TEST(Runner, CommandsThatFailAreChargedToo) {
+  const TestFolder folder;
+  const Result<Machine> machine = discover_groups(1, 1);
+  ASSERT_TRUE(machine);
+  ClientShares shares;
+  auto runner = runner_of(*machine, "critical_path", 1, shares, /*real=*/true);
+  ASSERT_TRUE(runner) << runner.error().message;
+  const Result<Graph> graph = read_submission(
+      R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [
+          {"name": "a", "command": {"argv": ["/bin/sh", "-c", "sleep 0.2; exit 1"]}}]})",
+      {}, 10);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const int32_t client = shares.client("a");
+  DecisionLog log;
+  const RunContext context{.job = "j",
+                           .folder = folder.path() + "/runs/1",
+                           .account = std::make_shared<JobAccount>(shares.enter(client, {}))};
+  EXPECT_FALSE(run_graph(**runner, *graph, context, log));
+  EXPECT_GE(shares.share(client, Duration(0)).used_total, std::chrono::milliseconds(190));
+}
+
 // Numbers begin again where a journal is moved away or cut back.
 class JobFolders : public ::testing::Test {
  protected:
