@@ -56,10 +56,6 @@ void Core::become(Job& job, JobState state) {
   ++count_of(state);
 }
 
-ClientFigures* Core::client_of(const Job& job) {
-  return job.facts.client.empty() ? nullptr : &figures_.clients[job.facts.client];
-}
-
 void Core::set_client_limits(ClientLimits limits) {
   client_limits_ = std::move(limits);
   // Whether there is one queue or one for each client may have changed.
@@ -106,7 +102,7 @@ std::optional<Core::Rank> Core::first_of(const Queue& queue) const {
 void Core::open(Job& job) {
   figures_.open_bytes += static_cast<int64_t>(job.content->size());
   ++figures_.accepting;
-  if (ClientFigures* const client = client_of(job)) ++client->open;
+  ++client_of(job).open;
   if (job.facts.deadline_ms > 0) deadlines_.emplace(job.facts.deadline_ms, job.facts.number);
   if (shares_ == nullptr) return;
   job.client = shares_->client(job.facts.client);
@@ -115,7 +111,7 @@ void Core::open(Job& job) {
 
 void Core::close(Job& job) {
   figures_.open_bytes -= static_cast<int64_t>(job.content->size());
-  if (ClientFigures* const client = client_of(job)) --client->open;
+  --client_of(job).open;
   deadlines_.erase({job.facts.deadline_ms, job.facts.number});
   if (shares_ != nullptr) shares_->job_closed(job.client);
 }
@@ -449,10 +445,10 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
     pending_.pop_front();
     if (next.waits == Waits::nothing) continue;
     Job& job = at(next.job);
-    ClientFigures* const client = client_of(job);
+    ClientFigures& client = client_of(job);
     if (next.waits == Waits::acceptance) {
       ++figures_.accepted_total;
-      if (client != nullptr) ++client->accepted_total;
+      ++client.accepted_total;
       if (!job.cancel_asked && !job.ending) enqueue(job);  // else its end is journalled next
       continue;
     }
@@ -460,15 +456,15 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
     switch (ending.outcome.state) {
       case JobState::done:
         ++figures_.done_total;
-        if (client != nullptr) ++client->done_total;
+        ++client.done_total;
         break;
       case JobState::failed:
         ++figures_.failed_total;
-        if (client != nullptr) ++client->failed_total;
+        ++client.failed_total;
         break;
       default:
         ++figures_.cancelled_total;
-        if (client != nullptr) ++client->cancelled_total;
+        ++client.cancelled_total;
     }
     over.push_back(job.facts);
     over.back().state = ending.outcome.state;

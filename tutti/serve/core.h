@@ -110,7 +110,7 @@ struct CoreFigures {
   int64_t failed_total = 0;
   int64_t cancelled_total = 0;
   int64_t missed_total = 0;  // deadlines; the jobs are among those that failed
-  std::map<std::string, ClientFigures> clients{};  // by name; jobs without one are in none
+  std::map<std::string, ClientFigures> clients{};  // by name; "": of jobs without one
   int64_t open() const { return accepting + queued + running; }
 };
 
@@ -229,8 +229,7 @@ class Core {
   void hand_out(const Job& job, Waits waits) { pending_.push_back({job.facts.number, waits}); }
   int64_t& count_of(JobState state);
   void become(Job& job, JobState state);
-  // Null if the job has no client.
-  ClientFigures* client_of(const Job& job);
+  ClientFigures& client_of(const Job& job) { return figures_.clients[job.facts.client]; }
   void enqueue(Job& job);
   // Hands out its end; it is over once that is on the disk.
   Record end_of(Job& job, const Outcome& outcome, int64_t now_ms);

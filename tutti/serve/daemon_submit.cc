@@ -172,10 +172,12 @@ SubmitAnswer Daemon::refused_by(Submitted::Verdict verdict, const JobFacts& othe
     const int64_t most = limit == options_.clients.open_jobs.named.end()
                              ? options_.clients.open_jobs.usual
                              : limit->second;
+    const std::string whose =
+        other.client.empty()
+            ? "there are as many open jobs without a client as there may be"
+            : fmt::format("client '{}' has as many open jobs as it may", other.client);
     return refused(What::quota,
-                   fmt::format("client '{}' has as many open jobs as it may ({}); try again when "
-                               "one of them is over",
-                               other.client, most));
+                   fmt::format("{} ({}); try again when one of them is over", whose, most));
   }
   return refused(What::full,
                  fmt::format("the server has as many open jobs as it may ({} jobs or {} "

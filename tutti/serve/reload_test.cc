@@ -63,9 +63,12 @@ TEST(Reload, NewRulesOfClientsHoldAtOnce) {
   ClientRules rules;
   rules.open_jobs.usual = 1;
   served.daemon->set_clients(rules);
-  EXPECT_EQ(served.submit("?id=b"), 201);  // jobs without a client have no limit
+  // Jobs without a client share one account.
+  EXPECT_EQ(served.submit("?id=b"), 429);
+  EXPECT_EQ(served.ask("GET", "/metrics").body.find("jobs_open{client=\"\""), std::string::npos);
   served.runner->let(2);
-  EXPECT_EQ(served.state("b"), "done");
+  EXPECT_EQ(served.state("a"), "done");
+  EXPECT_EQ(served.submit("?id=b"), 201);
 }
 
 // Prepares the first graph, once it is let go, and refuses the others.
