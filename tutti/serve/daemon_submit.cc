@@ -190,6 +190,7 @@ void Daemon::set_clients(ClientRules rules) {
   options_.clients = std::move(rules);
   shares_.set_rules(options_.clients.shares);
   core_.set_client_limits(options_.clients.open_jobs);
+  runner_->rules_changed();
   work_.notify_all();
 }
 

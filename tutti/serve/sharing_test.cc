@@ -323,6 +323,34 @@ TEST(Sharing, AQuotaOfDeviceTimeHoldsAClientAndSaysSo) {
   daemon->stop(std::chrono::milliseconds(0));
 }
 
+// The quota would hold the job for an hour.
+TEST(Sharing, AQuotaThatIsRaisedLetsJobsGoOnAtOnce) {
+  const TestFolder folder;
+  DaemonOptions options;
+  options.folder = folder.path();
+  options.clients = two_clients();
+  ShareRule& rule = options.clients.shares.named[0].second;
+  rule.quota = std::chrono::milliseconds(1);
+  rule.quota_window = std::chrono::seconds(3600);
+  options.make_graph = [](const std::string& /*words*/, int64_t /*most*/) {
+    return make_cholesky({.tiles = 8, .tile_size = 128, .devices = 1});
+  };
+  ClientRules raised = options.clients;
+  raised.shares.named[0].second.quota = std::chrono::seconds(3600);
+  ClientShares shares;
+  const auto daemon = must(Daemon::open(
+      options, shares, must(runner_of(testing::cpus(1, 1), "fifo", 2, shares, /*real=*/true)),
+      nullptr));
+  const auto content = std::make_shared<const std::string>(R"({"make": "any"})");
+  EXPECT_EQ(daemon->submit({.id = "a", .client = "alice"}, content).what, What::accepted);
+  EXPECT_TRUE(comes_true([&] {
+    return daemon->why_waiting(*daemon->find("a")).find("its ops wait for the quota") == 0;
+  }));
+  daemon->set_clients(raised);
+  EXPECT_EQ(daemon->wait("a", std::chrono::seconds(60))->state, JobState::done);
+  daemon->stop(std::chrono::milliseconds(0));
+}
+
 TEST(ClientShares, CountsJobsOfClientsWithAQuotaThatHaveAPlace) {
   ClientShares shares(two_clients().shares);
   const int32_t alice = shares.client("alice");
