@@ -37,16 +37,43 @@ Duration ClientShares::Window::below_at(Duration limit, Duration now, Duration w
   return now;
 }
 
+ClientShares::Window ClientShares::Window::in_parts_of(Duration other, Duration now,
+                                                       Duration window) const {
+  Window made;
+  const int64_t last = part_of(now, window);
+  const int64_t length = window.count() / kParts + 1;
+  for (int64_t number = std::max<int64_t>(0, last - kParts); number <= last; ++number) {
+    const auto at = static_cast<size_t>(number % (kParts + 1));
+    // At the end of its part, so that it is counted for no less than its time.
+    const Duration time = std::min(now, Duration((number + 1) * length - 1));
+    if (numbers_[at] == number) made.add(parts_[at], time, other);
+  }
+  return made;
+}
+
 ClientShares::ClientShares(ShareRules rules) : rules_(std::move(rules)) {}
 
 void ClientShares::set_rules(ShareRules rules) {
   const MutexLock lock(mutex_);
+  const Duration window = rules_.window;
   rules_ = std::move(rules);
   for (Client& client : clients_) {
     const Duration before = client.rule.quota_window;
     client.rule = rule_of(client.name);
-    if (client.rule.quota_window != before) client.for_quota = {};
+    if (client.rule.quota_window != before)
+      client.for_quota = client.for_quota.in_parts_of(client.rule.quota_window, latest_, before);
   }
+  if (rules_.window != window) change_window(window);
+}
+
+// Marks are numbered by parts of the window: those of another one say nothing. What is owed since
+// then is forgotten.
+void ClientShares::change_window(Duration before) {
+  recent_ = recent_.in_parts_of(rules_.window, latest_, before);
+  for (Client& client : clients_)
+    client.recent = client.recent.in_parts_of(rules_.window, latest_, before);
+  marks_.fill(virtual_time_);
+  last_mark_ = latest_.count() / (rules_.window.count() / kMarks + 1);
 }
 
 bool ClientShares::divides() const {

@@ -109,6 +109,8 @@ class ClientShares {
     Duration sum(Duration now, Duration window) const;
     // When the sum will be below the limit if nothing is added.
     Duration below_at(Duration limit, Duration now, Duration window) const;
+    // The same times, summed up in parts of another window.
+    Window in_parts_of(Duration other, Duration now, Duration window) const;
 
    private:
     static constexpr int64_t kParts = 40;
@@ -138,6 +140,7 @@ class ClientShares {
   double weights() const TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   Duration quota_used(const Client& client, Duration now) const;
   bool is_held(const Client& client, Duration now) const;
+  void change_window(Duration before) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void limit_debts(Duration now) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   ClientShare share_of(const Client& client, Duration now) const
       TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
