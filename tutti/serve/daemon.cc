@@ -23,26 +23,21 @@ double seconds_between(int64_t from_ms, int64_t to_ms) {
   return static_cast<double>(std::max<int64_t>(0, to_ms - from_ms)) / 1000;
 }
 
-// The greatest number that a job's folder in runs/ has; 0 if there is none.
-int64_t greatest_run(const std::string& folder) {
+// The greatest number of a job that an entry of that folder is named by; 0 if there is none.
+int64_t greatest_number(const std::string& folder) {
   int64_t greatest = 0;
   std::error_code error;
-  std::filesystem::directory_iterator it(folder + "/runs", error);
+  std::filesystem::directory_iterator it(folder, error);
   for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     const std::string name = it->path().filename().string();
     int64_t number = 0;
-    // "17", and "17.something" that was moved aside.
+    // "17", "17.job", and "17.something" that was moved aside.
     const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
     constexpr int64_t kMost = int64_t{1} << 60;
     const bool is_run = read.ec == std::errc{} && (*read.ptr == '\0' || *read.ptr == '.');
     if (is_run && number <= kMost) greatest = std::max(greatest, number);
   }
   return greatest;
-}
-
-void remove_run_folder(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
 }
 
 }  // namespace
@@ -80,17 +75,18 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares
   self.notices_ = self.journal_->notices();
   // A journal that was moved away or put back must not give numbers again: their folders are those
   // of other jobs.
-  const int64_t greatest = greatest_run(self.options_.folder);
+  const std::string histories = self.options_.folder + "/history";
+  const int64_t greatest =
+      std::max(greatest_number(self.options_.folder + "/runs"), greatest_number(histories));
   if (self.core_.skip_numbers(greatest + 1)) {
     self.notices_.push_back(fmt::format(
-        "{0}/journal: is older than {0}/runs, which has a job {1} that it does not know; numbers "
-        "go on from {2}, and what other jobs left there stays theirs",
+        "{0}/journal: is older than {0}/runs or {0}/history, which has a job {1} that it does not "
+        "know; numbers go on from {2}, and what other jobs left there stays theirs",
         self.options_.folder, greatest, greatest + 1));
   }
   // What a job left in runs/ goes with its history.
-  Result<std::unique_ptr<History>> history =
-      History::open(self.options_.folder + "/history", self.options_.history,
-                    [&self](int64_t job) { remove_run_folder(self.run_folder(job)); });
+  Result<std::unique_ptr<History>> history = History::open(
+      histories, self.options_.history, [&self](int64_t job) { self.remove_run_folder(job); });
   if (!history) return history.error();
   self.history_ = std::move(*history);
   if (!self.options_.run_log.empty()) {
@@ -147,6 +143,15 @@ void Daemon::stop(std::chrono::milliseconds grace) {
 
 std::string Daemon::run_folder(int64_t job) const {
   return fmt::format("{}/runs/{}", options_.folder, job);
+}
+
+void Daemon::remove_run_folder(int64_t job) {
+  {
+    MutexLock lock(mutex_);
+    if (core_.content_of(job) != nullptr) return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(run_folder(job), ignored);
 }
 
 Result<void> Daemon::check_run_folders() const {

@@ -210,6 +210,9 @@ class Daemon {
   bool wait_for_disk(int64_t record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void on_disk(int64_t count, const Result<void>& good);
   std::string run_folder(int64_t job) const;
+  // Unless a job of that number is open: where a journal was moved away, a history may be of
+  // another one.
+  void remove_run_folder(int64_t job);
   // Fails (invalid_input) if open jobs have folders of tutti 0.1 and those are not to be adopted.
   Result<void> check_run_folders() const TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void work(int place);
