@@ -475,7 +475,7 @@ HttpReply Api::metrics() const {
   text.sample("tutti_jobs_over_total", {{"state", "cancelled"}},
               real(figures.jobs.cancelled_total));
   write_clients(figures.jobs.clients, text);
-  write_device_time(daemon_.shares(), daemon_.served_by().devices, text);
+  write_device_time(daemon_.shares(), daemon_.share_devices(), text);
   text.counter("tutti_deadlines_missed_total", "Jobs that were not over at their deadline.",
                figures.jobs.missed_total);
   text.counter("tutti_reloads_total", "Times that machine or policy were replaced.",

@@ -58,6 +58,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares
   Daemon& self = *daemon;
   MutexLock lock(self.mutex_);
   self.shares_.set_rules(self.options_.clients.shares);
+  self.name_devices();
   self.core_.set_client_limits(self.options_.clients.open_jobs);
   const Result<void> made = make_private_folder(self.options_.folder);
   if (!made) return made.error();
@@ -102,6 +103,13 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares
   self.start_threads();
   self.deadlines_ = std::thread([&self] { self.watch_deadlines(); });
   return daemon;
+}
+
+void Daemon::name_devices() {
+  std::vector<std::string> names;
+  const Machine& machine = runner_->machine();
+  for (const DeviceId id : machine.devices()) names.push_back(machine.device(id).name);
+  shares_.set_devices(names);
 }
 
 void Daemon::start_threads() {

@@ -152,6 +152,8 @@ class Daemon {
   // Why an open job does not run, or does not go on, in a sentence; empty: that is not known.
   std::string why_waiting(const JobFacts& job) const;
   std::vector<ClientShare> shares() const;
+  // The devices that device time of those is of: of this machine, and of those before a reload.
+  std::vector<std::string> share_devices() const { return shares_.devices(); }
   ServedBy served_by() const;
   const DecisionLog& decisions() const { return decisions_; }
   std::vector<Utilisation> utilisation() const;
@@ -198,6 +200,8 @@ class Daemon {
   Result<void> check_queued(const Runner& runner, int64_t& checked);
   // If a reload waits and nothing runs: the old runner, which the caller destroys without the lock.
   std::shared_ptr<Runner> take_over() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // The shares count by the devices of the runner.
+  void name_devices() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void start_threads() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void drop_prepared(int64_t job) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void wake_workers() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));

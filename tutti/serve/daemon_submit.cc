@@ -266,6 +266,7 @@ std::shared_ptr<Runner> Daemon::take_over() {
   ++reloads_total_;
   start_threads();
   work_.notify_all();
+  name_devices();
   return old;
 }
 

@@ -76,6 +76,21 @@ void ClientShares::change_window(Duration before) {
   last_mark_ = latest_.count() / (rules_.window.count() / kMarks + 1);
 }
 
+void ClientShares::set_devices(const std::vector<std::string>& names) {
+  const MutexLock lock(mutex_);
+  place_of_.clear();
+  for (const std::string& name : names) {
+    const auto known = std::find(devices_.begin(), devices_.end(), name);
+    place_of_.push_back(static_cast<size_t>(known - devices_.begin()));
+    if (known == devices_.end()) devices_.push_back(name);
+  }
+}
+
+std::vector<std::string> ClientShares::devices() const {
+  const MutexLock lock(mutex_);
+  return devices_;
+}
+
 bool ClientShares::divides() const {
   const MutexLock lock(mutex_);
   return rules_.divided;
@@ -170,7 +185,8 @@ void ClientShares::ended(JobAccount& account, int32_t device, Duration expected,
   account.work_left -= least;
   client.work_left -= least;
   client.used += taken;
-  const auto place = static_cast<size_t>(device);
+  const auto number = static_cast<size_t>(device);
+  const size_t place = number < place_of_.size() ? place_of_[number] : number;
   if (client.by_device.size() <= place) client.by_device.resize(place + 1, Duration(0));
   client.by_device[place] += taken;
   client.recent.add(taken, now, rules_.window);

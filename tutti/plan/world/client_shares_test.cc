@@ -243,6 +243,23 @@ TEST(ClientShares, NewRulesHoldAtOnceAndNothingUsedIsForgotten) {
   EXPECT_EQ(devices.shares.share(0, devices.now).used_total, devices.used[0]);
 }
 
+TEST(ClientShares, DeviceTimeIsThatOfTheDeviceOfThatName) {
+  ClientShares shares;
+  const int32_t client = shares.client("a");
+  JobAccount account = shares.enter(client, Duration(0));
+  const auto use = [&](int32_t device, Duration time) {
+    shares.ended(account, device, Duration(0), Duration(0), time, shares.latest() + time);
+  };
+  shares.set_devices({"cpu", "gpu0"});
+  use(1, seconds(1));
+  shares.set_devices({"gpu1", "gpu0"});  // another machine
+  use(0, seconds(2));
+  use(1, seconds(4));
+  EXPECT_EQ(shares.devices(), (std::vector<std::string>{"cpu", "gpu0", "gpu1"}));
+  EXPECT_EQ(shares.share(client, Duration(0)).used_by_device,
+            (std::vector<Duration>{seconds(0), seconds(5), seconds(2)}));
+}
+
 // For how long a client goes first that could not use its share for twenty minutes.
 Duration goes_first(ClientShares& shares, const std::function<void()>& change) {
   const int32_t a = shares.client("a");
