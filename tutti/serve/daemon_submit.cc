@@ -104,7 +104,9 @@ std::optional<SubmitAnswer> Daemon::prepare_new(const Runner& runner, const Subm
   if (auto refusal = prepare(runner, content, prepared)) return refusal;
   if (options_.on_graph) options_.on_graph(*prepared.graph);
   const std::chrono::milliseconds deadline(terms.deadline_in_ms);
-  if (terms.deadline_in_ms == 0 || prepared.least <= deadline) return std::nullopt;
+  // Simulated time says nothing about a deadline of the clock.
+  if (terms.deadline_in_ms == 0 || runner.simulated() || prepared.least <= deadline)
+    return std::nullopt;
   return refused(SubmitAnswer::What::too_late,
                  fmt::format("the deadline is in {}, and the job takes at least {} with the "
                              "machine to itself; allow more time",
@@ -264,9 +266,9 @@ std::shared_ptr<Runner> Daemon::take_over() {
   runner_ = std::move(next_runner_);
   next_runner_ = nullptr;
   ++reloads_total_;
+  name_devices();
   start_threads();
   work_.notify_all();
-  name_devices();
   return old;
 }
 

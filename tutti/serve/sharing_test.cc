@@ -229,6 +229,22 @@ TEST(Sharing, DeadlinesAreObeyedAndExplained) {
   EXPECT_EQ(served.state("good"), "done");
 }
 
+// Takes longer in simulated time, and no time for real.
+TEST(Sharing, ADeadlineDoesNotCountSimulatedTime) {
+  const TestFolder folder;
+  DaemonOptions options;
+  options.folder = folder.path();
+  ClientShares shares;
+  const auto daemon = must(Daemon::open(
+      options, shares,
+      must(runner_of(*make_preset("uniform-1"), "fifo", 1, shares, /*real=*/false)), nullptr));
+  const auto content = std::make_shared<const std::string>(
+      R"({"format": "tutti-graph", "schema_version": 1, "name": "long",
+          "ops": [{"name": "a", "run_time_ns": 100000000000}]})");
+  EXPECT_EQ(daemon->submit({.id = "a", .deadline_in_ms = 90'000}, content).what, What::accepted);
+  EXPECT_EQ(daemon->wait("a", std::chrono::seconds(80))->state, JobState::done);
+}
+
 TEST(Sharing, AGraphIsPreparedOnce) {
   const TestFolder folder;
   Served served(folder.path());
