@@ -433,12 +433,13 @@ void Core::finish(Job& job, const Ending& ending) {
   const auto oldest = jobs_.find(over_.front());
   over_.pop_front();
   by_id_.erase(oldest->second.facts.id);
+  forgotten_.push_back(oldest->first);
   jobs_.erase(oldest);
   --figures_.kept;
 }
 
-std::vector<JobFacts> Core::journalled(int64_t count) {
-  std::vector<JobFacts> over;
+std::vector<OverJob> Core::journalled(int64_t count) {
+  std::vector<OverJob> over;
   for (; journalled_ < count; ++journalled_) {
     TUTTI_CHECK(!pending_.empty());
     const Pending next = pending_.front();
@@ -466,9 +467,12 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
         ++figures_.cancelled_total;
         ++client.cancelled_total;
     }
-    over.push_back(job.facts);
-    over.back().state = ending.outcome.state;
-    over.back().ended_ms = ending.time_ms;
+    over.push_back({job.facts, job.content, job.facts.state == JobState::running});
+    JobFacts& facts = over.back().job;
+    facts.state = ending.outcome.state;
+    facts.ended_ms = ending.time_ms;
+    facts.makespan = ending.outcome.makespan;
+    facts.message = ending.outcome.message;
     finish(job, ending);  // may forget it
   }
   return over;

@@ -83,6 +83,13 @@ struct Started {
   std::shared_ptr<JobAccount> account{};  // null: device time is not counted
 };
 
+// A job that is over since its end is on the disk.
+struct OverJob {
+  JobFacts job;
+  Content content;
+  bool was_running = false;  // else it was queued when it ended
+};
+
 // Open jobs whose deadline has passed.
 struct Expired {
   std::vector<Record> records{};   // of those that were queued: they have failed
@@ -160,7 +167,9 @@ class Core {
 
   // The first `count` of all records handed out, replayed ones left out, are on the disk. Gives the
   // jobs that are over since.
-  std::vector<JobFacts> journalled(int64_t count);
+  std::vector<OverJob> journalled(int64_t count);
+  // Numbers of jobs that were over and are no longer remembered, each once.
+  std::vector<int64_t> take_forgotten() { return std::exchange(forgotten_, {}); }
   // No further record will ever be on the disk: forgets the jobs that were being accepted.
   void give_up_records();
 
@@ -249,7 +258,8 @@ class Core {
   int64_t programs_ = 0;                             // running jobs that start programs
   std::set<std::pair<int64_t, int64_t>> deadlines_;  // (time, number) of open jobs
   std::vector<int32_t> order_;
-  std::deque<int64_t> over_;     // in the order in which they ended
+  std::deque<int64_t> over_;  // in the order in which they ended
+  std::vector<int64_t> forgotten_;
   std::deque<Pending> pending_;  // records handed out and not yet journalled
   int64_t journalled_ = 0;
   CoreFigures figures_;

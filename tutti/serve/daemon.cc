@@ -121,8 +121,8 @@ void Daemon::start_threads() {
 
 Daemon::~Daemon() {
   stop(std::chrono::milliseconds(0));
-  history_.reset();  // its records refer to the runner's machine
-  if (journal_ != nullptr) journal_->finish();
+  if (journal_ != nullptr) journal_->finish();  // which may give the history jobs that are over
+  history_.reset();                             // its records refer to the runner's machine
   if (run_log_ >= 0) ::close(run_log_);
 }
 
@@ -191,12 +191,16 @@ void Daemon::on_disk(int64_t count, const Result<void>& good) {
   if (options_.on_synced) options_.on_synced(journal_->figures());
   MutexLock lock(mutex_);
   on_disk_ = count;
-  for (const JobFacts& job : core_.journalled(count)) {
+  for (OverJob& over : core_.journalled(count)) {
+    const JobFacts& job = over.job;
     drop_prepared(job.number);
+    // The thread that ran a job has more to say about it.
+    if (!over.was_running) keep(job, std::move(over.content), *runner_, nullptr);
     if (job.started_ms == 0) continue;
     wait_seconds_.add(seconds_between(job.accepted_ms, job.started_ms));
     run_seconds_.add(seconds_between(job.started_ms, job.ended_ms));
   }
+  for (const int64_t job : core_.take_forgotten()) history_->forget(job);
   if (!good) {
     broken_ = good.error().message;
     core_.give_up_records();
@@ -313,16 +317,16 @@ void Daemon::work(int place) {
       // So that a kill has at most one job in each place run again.
       wait_for_disk(record);
     }
-    keep(*started, *runner, std::move(recorded));
+    const std::optional<JobFacts> facts = find(started->job.id);
+    if (facts && facts->number == started->job.number && is_over(facts->state))
+      keep(*facts, started->content, *runner, std::move(recorded));
   }
 }
 
-void Daemon::keep(const Started& started, const Runner& runner,
+void Daemon::keep(const JobFacts& job, Content content, const Runner& runner,
                   std::shared_ptr<const RunRecord> record) {
-  const std::optional<JobFacts> facts = find(started.job.id);
-  if (!facts || facts->number != started.job.number || !is_over(facts->state)) return;
-  history_->keep({.facts = *facts,
-                  .content = started.content,
+  history_->keep({.facts = job,
+                  .content = std::move(content),
                   .runtime = runner.name(),
                   .policy = runner.policy(),
                   .machine = runner.machine().name(),

@@ -223,8 +223,9 @@ class Daemon {
   // `record` gets what the runtime recorded.
   Outcome run(const Started& started, Runner& runner, PreparedJob prepared, const Run& run,
               std::shared_ptr<const RunRecord>& record);
-  // Of a job that is over, if it is.
-  void keep(const Started& started, const Runner& runner, std::shared_ptr<const RunRecord> record);
+  // Of a job that is over. `record` is null if it did not run to its end.
+  void keep(const JobFacts& job, Content content, const Runner& runner,
+            std::shared_ptr<const RunRecord> record);
   void log_run(const JobFacts& job, const char* event, const Outcome* outcome);
 
   DaemonOptions options_;

@@ -188,6 +188,38 @@ TEST(Serve, KeepsTheFolderOfAnOpenJobWhenAHistoryOfItsNumberIsDeleted) {
   EXPECT_TRUE(std::filesystem::exists(path / "runs" / "1" / "job.json"));
 }
 
+TEST(Serve, KeepsAHistoryOfAJobThatNeverRan) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  EXPECT_EQ(served.submit("?id=runs"), 201);
+  EXPECT_EQ(served.submit("?id=waits"), 201);
+  EXPECT_EQ(served.ask("DELETE", "/v1/jobs/waits").status, 200);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  HttpReply history = served.ask("GET", "/v1/jobs/waits/history");
+  while (history.status != 200 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    history = served.ask("GET", "/v1/jobs/waits/history");
+  }
+  EXPECT_EQ(history.status, 200) << history.body;
+  EXPECT_NE(history.body.find("cancelled"), std::string::npos) << history.body;
+}
+
+TEST(Serve, RemovesTheFolderOfAJobThatIsForgotten) {
+  const TestFolder folder;
+  const Served served(folder.path(), {.limits = {.kept_jobs = 1}});
+  std::filesystem::create_directories(folder.path() + "/runs/1");
+  served.runner->let(2);
+  for (const char* id : {"a", "b"}) {
+    EXPECT_EQ(served.submit(std::string("?id=") + id), 201);
+    EXPECT_EQ(served.state(id), "done");
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::filesystem::exists(folder.path() + "/runs/1") &&
+         std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/runs/1"));
+}
+
 TEST(Serve, LeavesALineForEachStartAndEndInTheRunLog) {
   const TestFolder folder;
   const std::string log = folder.path() + "/runs.jsonl";
