@@ -170,6 +170,18 @@ class Suggestions(Manners):
                       self.refused("compare", self.graph, "--seeds", "0"))
         self.assertIn("--machine needs a value", self.refused("plan", self.graph, "--machine"))
 
+    def test_an_empty_value_is_refused_and_not_taken_for_none(self):
+        for words, flag in ((["check", self.graph, "--constraints", ""], "--constraints"),
+                            (["simulate", self.graph, "--plan", ""], "--plan"),
+                            (["plan", self.graph, "--costs", ""], "--costs"),
+                            (["plan", self.graph, "-o", ""], "--output"),
+                            (["graph", "convert", self.graph, "-o", ""], "--output"),
+                            (["plan", ""], "graph"),
+                            (["batch", self.graph, ""], "graphs")):
+            self.assertIn(f"{flag} needs a value, and the one given is empty", self.refused(*words))
+        self.assertIn("--config needs the name of a file",
+                      self.refused("--config", "", "plan", self.graph))
+
     def test_words_that_no_terminal_can_show_are_written_out(self):
         said = self.refused("plan\x1b[31m")
         self.assertNotIn("\x1b", said)
@@ -292,6 +304,7 @@ class Config(Manners):
                 ("[compare]\nseeds = [1, 2]\n", ':2: "seeds" takes one value, not a list'),
                 ("[compare]\nbudget = '1s'\nevaluations = 5\n", ':3: "evaluations" cannot stand with '
                  "--budget"),
+                ("[compare]\nconstraints = ''\n", ':2: "constraints" is empty; give it a value'),
                 ("schema_version = 2\n", ":1: this tutti reads config files of schema_version 1")):
             path = self.config(text)
             said = self.refused("compare", self.graph, "-m", "uniform-2", "--policies", "random")

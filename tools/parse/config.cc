@@ -280,6 +280,10 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
     }
     const std::vector<std::string> words = words_of(*option, item, how.file, key);
     if (words.empty()) continue;
+    if (std::find(words.begin(), words.end(), "") != words.end()) {
+      refuse(how.file, item.line,
+             fmt::format("\"{}\" is empty; give it a value, or leave it out", key));
+    }
     try {
       if (is_switch(*option)) {
         option->add_result(option->get_flag_value("--" + flag_of(key), words[0]));
