@@ -359,6 +359,14 @@ runs = 2
         self.run_tutti("batch", path, "-o", "file.csv")
         self.assertEqual(self.bytes_of("file.csv"), self.bytes_of("flags.csv"))
 
+    def test_samples_that_the_file_names_are_written_to_its_folder(self):
+        path = self.file('graphs = ["../g0.json"]\nmachine = "uniform-2"\npolicies = "heft"\n'
+                         'output = "a.csv"\n')
+        self.run_tutti("batch", path)
+        self.assertEqual(len(self.rows("study/a.csv")), 1)
+        self.run_tutti("batch", path, "-o", "b.csv")
+        self.assertEqual(len(self.rows("b.csv")), 1)
+
     def test_the_command_line_wins_and_the_config_file_does_not_count(self):
         path = self.file('graphs = ["../g0.json"]\nmachine = "uniform-2"\npolicies = "heft"\n')
         ran = self.run_tutti("batch", path, "-p", "peft", "--json")
@@ -394,6 +402,14 @@ runs = 2
                  "experiment.toml:2: there is no key 'machines'; did you mean 'machine'?"),
                 ('graphs = ["../g0.json"]\nseeds = 0\n',
                  "experiment.toml:2: --seeds must be from 1 to 1000000, not 0"),
+                ('graphs = ["../g0.json"]\n[batch]\nseeds = 5\n',
+                 "experiment.toml:2: an experiment has no table '[batch]'; write its keys at the top "
+                 "of the file"),
+                ('graphs = ["../g0.json"]\n[nonsense]\nfoo = 5\n',
+                 "experiment.toml:2: an experiment has no table '[nonsense]'"),
+                ('graphs = ["../g0.json"]\ntail_weight = 1\ntail-weight = 2\n',
+                 'experiment.toml:2: "tail_weight" is set twice'),
+                ('graphs = ["../g0.json"]\ncosts = ""\n', 'experiment.toml:2: "costs" is empty'),
                 ('graphs = ["../none.json"]\n', "none.json: cannot be opened"),
                 ('graphs = ["../g0.json", "../g0.json"]\n', "the graph '../g0.json' is named twice"),
                 ("schema_version = 3\ngraphs = []\n", "reads experiments of schema_version 1")):

@@ -295,6 +295,10 @@ class Config(Manners):
         self.assertIn(f"{path}:2: tutti graph make cholesky has no flag 'tile'; did you mean "
                       "'tiles'?", self.refused("policies"))
 
+    def test_a_name_that_is_very_long_is_not_echoed_whole(self):
+        self.config("k" * 1000000 + " = 3\n")
+        self.assertLess(len(self.refused("policies")), 500)
+
     def test_values_are_checked_with_file_and_line(self):
         for text, expected in (
                 ("[compare]\nseeds = 0\n", ":2: --seeds must be from 1 to 1000000, not 0"),
@@ -304,6 +308,8 @@ class Config(Manners):
                 ("[compare]\nseeds = [1, 2]\n", ':2: "seeds" takes one value, not a list'),
                 ("[compare]\nbudget = '1s'\nevaluations = 5\n", ':3: "evaluations" cannot stand with '
                  "--budget"),
+                ("[compare]\ntail_weight = 1\ntail-weight = 2\n",
+                 ':2: "tail_weight" is set twice, once with _ and once with -; leave one out'),
                 ("[compare]\nconstraints = ''\n", ':2: "constraints" is empty; give it a value'),
                 ("schema_version = 2\n", ":1: this tutti reads config files of schema_version 1")):
             path = self.config(text)

@@ -9,6 +9,7 @@
 #include "tools/parse/refusal.h"
 #include "tutti/base/file/source.h"
 #include "tutti/base/suggest.h"
+#include "tutti/graph/import/text.h"
 
 namespace tutti {
 namespace {
@@ -171,6 +172,17 @@ bool holds_tables(const Document& item) {
   });
 }
 
+// True if a key above it in the table is the same flag: tail_weight and tail-weight.
+bool stands_twice(const Document& table, size_t at) {
+  return std::any_of(
+      table.keys.begin(), table.keys.begin() + static_cast<std::ptrdiff_t>(at),
+      [&](const std::string& key) { return flag_of(key) == flag_of(table.keys[at]); });
+}
+
+std::string twice_text(const std::string& key) {
+  return fmt::format("\"{}\" is set twice, once with _ and once with -; leave one out", key);
+}
+
 class Checker {
  public:
   explicit Checker(const std::string& file) : file_(file) {}
@@ -191,6 +203,8 @@ class Checker {
         if (const auto good = check(item, *next, path + " " + key); !good) return good;
       } else if (std::find(flags.begin(), flags.end(), flag_of(key)) == flags.end()) {
         return unknown(item, path + " has no flag", flag_of(key), flags);
+      } else if (stands_twice(table, i)) {
+        return error_at(file_, item.line, twice_text(key));
       } else if (holds_tables(item)) {
         return error_at(file_, item.line,
                         fmt::format("\"{}\" must be a value or a list of values", key));
@@ -204,7 +218,7 @@ class Checker {
                        const std::vector<std::string>& known) const {
     const std::string meant = did_you_mean(key, known);
     return error_at(file_, item.line,
-                    fmt::format("{} '{}'{}", sentence, key,
+                    fmt::format("{} '{}'{}", sentence, shown(key),
                                 meant.empty() ? "; keys are the long flags of its help" : meant));
   }
 
@@ -259,6 +273,11 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
   for (size_t i = 0; i < table.items.size(); ++i) {
     const std::string& key = table.keys[i];
     const Document& item = table.items[i];
+    if (item.kind == Kind::object && how.exact) {
+      refuse(how.file, item.line,
+             fmt::format("an experiment has no table '[{}]'; write its keys at the top of the file",
+                         shown(key)));
+    }
     if (item.kind == Kind::object || (how.exact && key == kSchemaVersion)) continue;
     CLI::Option* option = find_flag(command, key, how.positionals);
     if (option == nullptr && how.exact) {
@@ -266,9 +285,10 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
       add_flags_of(command, how.positionals, known);
       const std::string meant = did_you_mean(flag_of(key), known);
       refuse(how.file, item.line,
-             fmt::format("there is no key '{}'{}", key,
+             fmt::format("there is no key '{}'{}", shown(key),
                          meant.empty() ? "; known are: " + comma_list(known) : meant));
     }
+    if (option != nullptr && stands_twice(table, i)) refuse(how.file, item.line, twice_text(key));
     if (option == nullptr || option->count() > 0) continue;
     if (const std::string other = stands_against(*option); !other.empty()) {
       const bool both_here = std::any_of(here.begin(), here.end(), [&](const CLI::Option* one) {
