@@ -160,7 +160,7 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code,
   app.set_config("--config", *file ? "/dev/null" : "",
                  "Defaults of flags, instead of those of the usual config file")
       ->type_name("FILE");
-  const auto hook = *file ? std::make_shared<ConfigHook>(**file, app) : nullptr;
+  const auto hook = *file ? std::make_shared<ConfigHook>(**file, app, default_is_of_use) : nullptr;
   if (hook) app.config_formatter(hook);
   app.parse_complete_callback([&file, hook, &app, part] {
     refuse_empty_values(app);

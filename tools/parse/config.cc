@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "tools/parse/refusal.h"
 #include "tutti/base/file/source.h"
@@ -166,6 +167,12 @@ bool names_experiment(const CLI::App& command) {
   return graphs != nullptr && graphs->count() == 1 && graphs->results()[0].ends_with(".toml");
 }
 
+bool chooses_policy(const CLI::Option& option) {
+  const char* const flags[] = {"policy", "policies", "plan", "online"};
+  return std::any_of(std::begin(flags), std::end(flags),
+                     [&](const char* flag) { return option.check_lname(flag); });
+}
+
 bool holds_tables(const Document& item) {
   return std::any_of(item.items.begin(), item.items.end(), [](const Document& part) {
     return part.kind == Kind::object || part.kind == Kind::array;
@@ -290,6 +297,7 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
     }
     if (option != nullptr && stands_twice(table, i)) refuse(how.file, item.line, twice_text(key));
     if (option == nullptr || option->count() > 0) continue;
+    if (how.wanted && !how.wanted(*option)) continue;
     if (const std::string other = stands_against(*option); !other.empty()) {
       const bool both_here = std::any_of(here.begin(), here.end(), [&](const CLI::Option* one) {
         return one->get_name(false, false) == other;
@@ -336,10 +344,15 @@ std::vector<CLI::ConfigItem> ConfigHook::from_config(std::istream& /*unused*/) c
     commands.push_back(chosen[0]);
   }
   if (names_experiment(*commands.back())) return {};
+  CLI::App& command = *commands.back();
   const std::vector<const Document*> tables = tables_for(file_.content, path);
-  for (size_t i = tables.size(); i-- > 0;) {
-    take_table(*commands.back(), *tables[i], {.file = file_.path}, taken_);
-  }
+  const auto take = [&](const std::function<bool(const CLI::Option&)>& wanted) {
+    for (size_t i = tables.size(); i-- > 0;) {
+      take_table(command, *tables[i], {.file = file_.path, .wanted = wanted}, taken_);
+    }
+  };
+  take(chooses_policy);  // first: whether the others are of use depends on it
+  take([&](const CLI::Option& option) { return of_use_(command, option); });
   return {};
 }
 
