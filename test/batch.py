@@ -208,6 +208,14 @@ class Resuming(Experiment):
                       self.refused("-o", "a.csv"))
         self.assertEqual(self.bytes_of("a.csv"), before)
 
+    @staticmethod
+    def changed(whole, column, value):
+        """The first row with another value in a column."""
+        lines = whole.splitlines(keepends=True)
+        cells = lines[1].split(",")
+        cells[lines[0].split(",").index(column)] = value
+        return lines[0] + ",".join(cells) + "".join(lines[2:])
+
     def test_files_that_are_no_samples_are_refused_and_kept(self):
         whole = self.whole("a.csv").decode()
         lines = whole.splitlines(keepends=True)
@@ -217,7 +225,15 @@ class Resuming(Experiment):
                 (lines[0] + "a,b\n", "b.csv:2: a sample has 18 cells, not 2"),
                 (lines[0] + lines[1] + lines[1], "b.csv:3: this sample stands twice"),
                 (lines[0] + lines[1].replace(",1,", ",x,", 1), "b.csv:2: \"x\" is no seed"),
-                (lines[0] + '"' + lines[1], "b.csv:2: a quote")):
+                (lines[0] + '"' + lines[1], "b.csv:2: a quote"),
+                (self.changed(whole, "makespan_ns", "-1"), "b.csv:2: makespan_ns is -1, and no run "
+                 "is that short; remove the row, and it is made again"),
+                (self.changed(whole, "makespan_ns", "0"), "b.csv:2: makespan_ns is 0, and no run"),
+                (self.changed(whole, "makespan_ns", "NaN"), "b.csv:2: \"NaN\" is no makespan_ns; "
+                 "remove the row"),
+                (self.changed(whole, "run", "5"), "b.csv:2: run 5 is not one of 2 runs"),
+                (self.changed(whole, "runs", "0"), "b.csv:2: run 0 is not one of 0 runs"),
+                (whole + "\n", "a sample has 18 cells, not 1; remove the row")):
             (self.folder / "b.csv").write_text(text)
             self.assertIn(expected, self.refused("-o", "b.csv"))
             self.assertEqual((self.folder / "b.csv").read_text(), text)
