@@ -208,6 +208,14 @@ class Resuming(Experiment):
                       self.refused("-o", "a.csv"))
         self.assertEqual(self.bytes_of("a.csv"), before)
 
+    @staticmethod
+    def changed(whole, column, value):
+        """The first row with another value in a column."""
+        lines = whole.splitlines(keepends=True)
+        cells = lines[1].split(",")
+        cells[lines[0].split(",").index(column)] = value
+        return lines[0] + ",".join(cells) + "".join(lines[2:])
+
     def test_files_that_are_no_samples_are_refused_and_kept(self):
         whole = self.whole("a.csv").decode()
         lines = whole.splitlines(keepends=True)
@@ -217,7 +225,15 @@ class Resuming(Experiment):
                 (lines[0] + "a,b\n", "b.csv:2: a sample has 18 cells, not 2"),
                 (lines[0] + lines[1] + lines[1], "b.csv:3: this sample stands twice"),
                 (lines[0] + lines[1].replace(",1,", ",x,", 1), "b.csv:2: \"x\" is no seed"),
-                (lines[0] + '"' + lines[1], "b.csv:2: a quote")):
+                (lines[0] + '"' + lines[1], "b.csv:2: a quote"),
+                (self.changed(whole, "makespan_ns", "-1"), "b.csv:2: makespan_ns is -1, and no run "
+                 "is that short; remove the row, and it is made again"),
+                (self.changed(whole, "makespan_ns", "0"), "b.csv:2: makespan_ns is 0, and no run"),
+                (self.changed(whole, "makespan_ns", "NaN"), "b.csv:2: \"NaN\" is no makespan_ns; "
+                 "remove the row"),
+                (self.changed(whole, "run", "5"), "b.csv:2: run 5 is not one of 2 runs"),
+                (self.changed(whole, "runs", "0"), "b.csv:2: run 0 is not one of 0 runs"),
+                (whole + "\n", "a sample has 18 cells, not 1; remove the row")):
             (self.folder / "b.csv").write_text(text)
             self.assertIn(expected, self.refused("-o", "b.csv"))
             self.assertEqual((self.folder / "b.csv").read_text(), text)
@@ -238,9 +254,14 @@ class Resuming(Experiment):
         self.assertIn("another run is at work with this file", said)
 
     def test_ctrl_c_keeps_whole_samples_and_ends_with_130(self):
-        whole = self.whole("whole.csv")
-        words = [TUTTI, "batch", *self.graphs, "-m", ",".join(MACHINES), "--policies",
-                 ",".join(POLICIES), *COUNT, "-o", "a.csv", "--threads", "1"]
+        # Takes seconds, so that the signal comes before the end on a busy machine too.
+        words = ["batch", *self.graphs, "-m", ",".join(MACHINES), "--policies",
+                 ",".join(POLICIES), *COUNT, "--evaluations", "12000"]
+        words.remove("60")
+        words.remove("--evaluations")
+        self.run_tutti(*words, "-o", "whole.csv")
+        whole = self.bytes_of("whole.csv")
+        words = [TUTTI, *words, "-o", "a.csv", "--threads", "1"]
         with subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "TUTTI_CONFIG": ""}) as run:
@@ -251,7 +272,7 @@ class Resuming(Experiment):
         self.assertEqual((run.returncode, out), (130, ""), err)
         self.assertIn("the same command goes on from the samples that are written", err)
         self.assertTrue(set(self.bytes_of("a.csv").splitlines()) <= set(whole.splitlines()))
-        self.batch("-o", "a.csv")
+        self.run_tutti(*words[1:])
         self.assertEqual(self.bytes_of("a.csv"), whole)
 
     def test_a_full_disk_is_said_and_the_samples_before_are_kept(self):
@@ -359,6 +380,14 @@ runs = 2
         self.run_tutti("batch", path, "-o", "file.csv")
         self.assertEqual(self.bytes_of("file.csv"), self.bytes_of("flags.csv"))
 
+    def test_samples_that_the_file_names_are_written_to_its_folder(self):
+        path = self.file('graphs = ["../g0.json"]\nmachine = "uniform-2"\npolicies = "heft"\n'
+                         'output = "a.csv"\n')
+        self.run_tutti("batch", path)
+        self.assertEqual(len(self.rows("study/a.csv")), 1)
+        self.run_tutti("batch", path, "-o", "b.csv")
+        self.assertEqual(len(self.rows("b.csv")), 1)
+
     def test_the_command_line_wins_and_the_config_file_does_not_count(self):
         path = self.file('graphs = ["../g0.json"]\nmachine = "uniform-2"\npolicies = "heft"\n')
         ran = self.run_tutti("batch", path, "-p", "peft", "--json")
@@ -394,6 +423,14 @@ runs = 2
                  "experiment.toml:2: there is no key 'machines'; did you mean 'machine'?"),
                 ('graphs = ["../g0.json"]\nseeds = 0\n',
                  "experiment.toml:2: --seeds must be from 1 to 1000000, not 0"),
+                ('graphs = ["../g0.json"]\n[batch]\nseeds = 5\n',
+                 "experiment.toml:2: an experiment has no table '[batch]'; write its keys at the top "
+                 "of the file"),
+                ('graphs = ["../g0.json"]\n[nonsense]\nfoo = 5\n',
+                 "experiment.toml:2: an experiment has no table '[nonsense]'"),
+                ('graphs = ["../g0.json"]\ntail_weight = 1\ntail-weight = 2\n',
+                 'experiment.toml:2: "tail_weight" is set twice'),
+                ('graphs = ["../g0.json"]\ncosts = ""\n', 'experiment.toml:2: "costs" is empty'),
                 ('graphs = ["../none.json"]\n', "none.json: cannot be opened"),
                 ('graphs = ["../g0.json", "../g0.json"]\n', "the graph '../g0.json' is named twice"),
                 ("schema_version = 3\ngraphs = []\n", "reads experiments of schema_version 1")):

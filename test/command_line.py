@@ -170,6 +170,18 @@ class Suggestions(Manners):
                       self.refused("compare", self.graph, "--seeds", "0"))
         self.assertIn("--machine needs a value", self.refused("plan", self.graph, "--machine"))
 
+    def test_an_empty_value_is_refused_and_not_taken_for_none(self):
+        for words, flag in ((["check", self.graph, "--constraints", ""], "--constraints"),
+                            (["simulate", self.graph, "--plan", ""], "--plan"),
+                            (["plan", self.graph, "--costs", ""], "--costs"),
+                            (["plan", self.graph, "-o", ""], "--output"),
+                            (["graph", "convert", self.graph, "-o", ""], "--output"),
+                            (["plan", ""], "graph"),
+                            (["batch", self.graph, ""], "graphs")):
+            self.assertIn(f"{flag} needs a value, and the one given is empty", self.refused(*words))
+        self.assertIn("--config needs the name of a file",
+                      self.refused("--config", "", "plan", self.graph))
+
     def test_words_that_no_terminal_can_show_are_written_out(self):
         said = self.refused("plan\x1b[31m")
         self.assertNotIn("\x1b", said)
@@ -283,6 +295,10 @@ class Config(Manners):
         self.assertIn(f"{path}:2: tutti graph make cholesky has no flag 'tile'; did you mean "
                       "'tiles'?", self.refused("policies"))
 
+    def test_a_name_that_is_very_long_is_not_echoed_whole(self):
+        self.config("k" * 1000000 + " = 3\n")
+        self.assertLess(len(self.refused("policies")), 500)
+
     def test_values_are_checked_with_file_and_line(self):
         for text, expected in (
                 ("[compare]\nseeds = 0\n", ":2: --seeds must be from 1 to 1000000, not 0"),
@@ -292,9 +308,13 @@ class Config(Manners):
                 ("[compare]\nseeds = [1, 2]\n", ':2: "seeds" takes one value, not a list'),
                 ("[compare]\nbudget = '1s'\nevaluations = 5\n", ':3: "evaluations" cannot stand with '
                  "--budget"),
+                ("[compare]\ntail_weight = 1\ntail-weight = 2\n",
+                 ':2: "tail_weight" is set twice, once with _ and once with -; leave one out'),
+                ("[compare]\nconstraints = ''\n", ':2: "constraints" is empty; give it a value'),
                 ("schema_version = 2\n", ":1: this tutti reads config files of schema_version 1")):
             path = self.config(text)
-            said = self.refused("compare", self.graph, "-m", "uniform-2", "--policies", "random")
+            said = self.refused("compare", self.graph, "-m", "uniform-2", "--policies",
+                                "annealing")
             self.assertIn(path + expected, said)
 
     def test_lists_switches_numbers_and_underscores_are_taken(self):
@@ -312,6 +332,32 @@ class Config(Manners):
         self.config("[plan]\nbudget = '1h'\n")
         ran = self.run_tutti("plan", self.graph, "-m", "uniform-2", "--evaluations", "20")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_defaults_that_the_policies_do_not_look_at_are_left_out(self):
+        path = self.config("[plan]\nbudget = '5s'\ntail_weight = 0.5\nscenarios = 4\n"
+                           "state = 's.json'\n[simulate]\nevaluations = 30\n"
+                           "[compare]\nevaluations = 30\n")
+        plan = str(self.folder / "plan.json")
+        machine = ["-m", "uniform-2"]
+        for words in (["plan", self.graph, *machine, "--policy", "heft", "-o", plan],
+                      ["simulate", self.graph, *machine, "--plan", plan],
+                      ["simulate", self.graph, *machine, "--policy", "heft"],
+                      ["simulate", self.graph, *machine, "--policy", "random", "--online"],
+                      ["compare", self.graph, *machine]):
+            ran = self.run_tutti(*words)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""), words)
+        ran = self.run_tutti("compare", self.graph, *machine, "--policies", "heft,annealing")
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (0, f"tutti: {path} sets --evaluations 30\n"))
+        ran = self.run_tutti("simulate", self.graph, *machine)
+        self.assertEqual(ran.stderr, f"tutti: {path} sets --evaluations 30\n")
+        self.config("[plan]\npolicy = 'heft'\nevaluations = 30\n")
+        ran = self.run_tutti("plan", self.graph, *machine)
+        self.assertEqual((ran.returncode, "sets --policy heft\n" in ran.stderr), (0, True))
+        # What stands on the command line is refused as ever.
+        self.assertIn("--evaluations is for policies that search",
+                      self.refused("plan", self.graph, *machine, "--policy", "heft",
+                                   "--evaluations", "5"))
 
     def test_a_required_flag_may_stand_in_the_file(self):
         plan = str(self.folder / "plan.json")
@@ -336,6 +382,8 @@ class Config(Manners):
         self.assertIn("sets --tiles 8\n", ran.stderr)
         ran = self.run_tutti("compare", "c.json", "--policies", "heft", "--seeds", "1", "--json")
         self.assertIn('"machine":"p100-4"', ran.stdout)
+        ran = self.run_tutti("plan", self.graph, "--policy", "heft")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
 
     def test_help_version_and_completion_need_no_good_file(self):
         self.config("this is no TOML")

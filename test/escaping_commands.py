@@ -36,7 +36,7 @@ if (fork == 0) {
 sleep 1000;
 """
 WAYS = ["g", "s", "d", "dd", "gd", "sd", "ds", "dsd", "sdgd", "dgs"]
-TIMEOUT_NS = 1_000_000_000
+TIMEOUT_NS = 3_000_000_000
 
 
 def graph(folder, number, timeout):
@@ -141,7 +141,8 @@ def main():
             left += alive
             print(f"{name}: {len(files)} commands, {escaped} escaped, {len(alive)} survived, "
                   f"{time.time() - begin:.1f} s", flush=True)
-            if escaped < len(files) * 0.9:
+            # On a busy machine one or two may be too slow.
+            if escaped < len(files) * 0.9 - 2:
                 sys.exit("too few escaped for this to show anything")
     for process in left:
         os.kill(process, signal.SIGKILL)

@@ -344,5 +344,46 @@ TEST_F(FullDisk, BehindStandardOutputExitsWith1) {
   }
 }
 
+using Outputs = Cli;
+
+TEST_F(Outputs, DoNotReplaceWhatIsRead) {
+  const std::string graph = write("graph.json", kGraph);
+  const std::string rows = write("times.csv", "name,ns\na,5\nb,5\n");
+  const std::string machine = write("machine.toml", run({"machine", "show", "uniform-2"}).out);
+  const std::string plan = path("plan.json");
+  const std::string trace = path("trace.json");
+  const std::vector<std::string> problem = {graph, "-m", machine};
+  const auto with = [&](const std::string& command, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {command};
+    words.insert(words.end(), problem.begin(), problem.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  ASSERT_EQ(run(with("plan", {"--policy", "heft", "-o", plan})).exit_code, 0);
+  ASSERT_EQ(run(with("simulate", {"--plan", plan, "--trace", trace})).exit_code, 0);
+  const std::pair<std::vector<std::string>, std::string> refused[] = {
+      {with("plan", {"--policy", "heft", "-o", graph}), graph},
+      {with("plan", {"--policy", "heft", "-o", machine}), machine},
+      {with("plan", {"--evaluations", "20", "--from", plan, "-o", plan}), plan},
+      {with("plan", {"--evaluations", "20", "--state", graph}), graph},
+      {with("simulate", {"--policy", "heft", "--trace", graph}), graph},
+      {with("simulate", {"--plan", plan, "--trace", plan}), plan},
+      {with("export", {"--plan", plan, "--to", "csv", "-o", plan}), plan},
+      {with("export", {"--trace", trace, "--to", "perfetto", "-o", trace}), trace},
+      {with("exact", {"-o", graph}), graph},
+      {with("report", {trace, "-o", trace}), trace},
+      {with("report", {trace, "--svg", machine}), machine},
+      {{"costs", "import", rows, "-g", graph, "-o", rows}, rows},
+      {{"costs", "demands", graph, "--costs", rows, "-o", graph}, graph},
+  };
+  for (const auto& [words, file] : refused) {
+    const std::string before = read_text(file);
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.exit_code, 2) << words[0] << ": " << ran.err;
+    expect_one_sentence(ran, file + ", which is read; name another file");
+    EXPECT_EQ(read_text(file), before);
+  }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -62,7 +62,7 @@ TEST_F(Interrupted, ClusterSaysWhatItHasAndExitsWith130) {
       after("1"));
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
   EXPECT_NE(ran.err.find("stopped before all jobs had ended"), std::string::npos) << ran.err;
-  const Ran sooner = run({"cluster", "--jobs", "10", "--policy", "fifo"}, after("1"));
+  const Ran sooner = run({"cluster", "--jobs", "1000", "--policy", "fifo"}, after("1"));
   EXPECT_EQ(sooner.exit_code, 130) << sooner.err;
   EXPECT_NE(sooner.err.find("stopped while the saturation was being found"), std::string::npos)
       << sooner.err;

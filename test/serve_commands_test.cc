@@ -220,6 +220,47 @@ TEST_F(ServeCommands, ReloadChangesThePolicyAndRefusesWhatCannotBe) {
   EXPECT_NE(read_text(path("err")).find("all stays as it was"), std::string::npos);
 }
 
+TEST_F(ServeCommands, ReloadReadsNoPipesAndNoStandardInput) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const char* flag : {"--machine", "--costs"}) {
+    const Ran pipe = ask({"reload", flag, path("pipe")});
+    EXPECT_EQ(pipe.exit_code, 2);
+    expect_one_sentence(pipe, "no regular file");
+    const Ran input = ask({"reload", flag, "-"});
+    EXPECT_EQ(input.exit_code, 2);
+    expect_one_sentence(input, "standard input");
+  }
+  EXPECT_EQ(ask({"reload"}).exit_code, 0);
+  EXPECT_EQ(end(SIGTERM), 0);
+}
+
+TEST_F(ServeCommands, ReloadRefusesABrokenFileOfTokens) {
+  const std::string tokens = write("tokens", "0123456789abcdef0123\n");
+  const std::string mine = write("mine", "0123456789abcdef0123\n");
+  for (const std::string& file : {tokens, mine}) ::chmod(file.c_str(), 0600);
+  serve({"--runtime", "sim", "--machine", "uniform-2", "--token-file", tokens});
+  write("tokens", "short\n");
+  const Ran broken = ask({"reload", "--token-file", mine});
+  EXPECT_EQ(broken.exit_code, 2);
+  expect_one_sentence(broken, "tokens:1");
+}
+
+TEST_F(ServeCommands, ATraceOnStandardOutputIsAloneThere) {
+  serve({"--runtime", "sim", "--machine", "uniform-2"});
+  EXPECT_EQ(ask({"submit", "--make", kSmall, "--id", "a", "--deadline", "nan"}).exit_code, 2);
+  EXPECT_EQ(ask({"submit", "--make", kSmall, "--id", "a", "--wait"}).exit_code, 0);
+  Ran trace;
+  for (int i = 0; i < 600; ++i) {  // it is written after the job's end
+    trace = ask({"status", "a", "--trace", "-"});
+    if (trace.exit_code == 0) break;
+    ::usleep(100'000);
+  }
+  EXPECT_EQ(trace.exit_code, 0) << trace.err;
+  EXPECT_EQ(trace.out.find("a: done"), std::string::npos) << trace.out;
+  EXPECT_EQ(trace.out.substr(trace.out.find_last_not_of(" \n"), 1), "}") << trace.out;
+}
+
 TEST_F(ServeCommands, ClientsAreListedWithTheirSharesAndHeldToTheirQuotas) {
   const std::string tokens =
       write("tokens", "alice 0123456789abcdef0123\nbob 0123456789abcdef0124\n");

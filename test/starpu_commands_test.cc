@@ -39,7 +39,7 @@ class StarpuCommands : public Cli {
   }
 
   static Wish on_ranks(int count) {
-    return {.launcher = {"/usr/bin/timeout", "--kill-after=5", "120", "/usr/bin/mpirun", "-n",
+    return {.launcher = {"/usr/bin/timeout", "--kill-after=5", "300", "/usr/bin/mpirun", "-n",
                          std::to_string(count), "--oversubscribe", "--bind-to", "none"}};
   }
 

@@ -85,6 +85,9 @@ Result<void> take_global_flags(std::vector<std::string>& words) {
     } else if (in_front && is_flag_named(words[at], "--config")) {
       const Result<std::string> value = take_value(words, at, "--config");
       if (!value) return value.error();
+      if (value->empty()) {
+        return invalid_input("--config needs the name of a file; --no-config goes without one");
+      }
       ::setenv("TUTTI_CONFIG", value->c_str(), 1);
     } else {
       in_front = in_front && words[at].starts_with('-');
@@ -157,12 +160,12 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code,
   app.set_config("--config", *file ? "/dev/null" : "",
                  "Defaults of flags, instead of those of the usual config file")
       ->type_name("FILE");
-  if (*file) {
-    const auto hook = std::make_shared<ConfigHook>(**file, app);
-    app.config_formatter(hook);
-    app.parse_complete_callback(
-        [&file, hook, &app, part] { say_what_was_taken(**file, *hook, app, part); });
-  }
+  const auto hook = *file ? std::make_shared<ConfigHook>(**file, app, default_is_of_use) : nullptr;
+  if (hook) app.config_formatter(hook);
+  app.parse_complete_callback([&file, hook, &app, part] {
+    refuse_empty_values(app);
+    if (hook) say_what_was_taken(**file, *hook, app, part);
+  });
   int code = 1;
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -77,6 +77,10 @@ int run_import(const CostsArguments& arguments) {
   if (arguments.json && arguments.output == "-") {
     return report(invalid_input("--json prints what was matched; name a file for the costs by -o"));
   }
+  // Costs may be added to in place.
+  const Result<void> writable =
+      check_output("--output", arguments.output, {arguments.profile, arguments.graph});
+  if (!writable) return report(writable.error());
   const Result<Imported> imported = arguments.import_flags.load(arguments.graph);
   if (!imported) return report(imported.error());
   Result<CostSpec> spec = load_costs(arguments.base);

@@ -48,6 +48,11 @@ void add_ops(const Graph& graph, const Machine& machine, const Costs& costs, ByK
 }
 
 int run_demands(const DemandArguments& arguments) {
+  // Costs may be added to in place.
+  std::vector<std::string> read = arguments.graphs;
+  read.push_back(arguments.machine);
+  const Result<void> writable = check_output("--output", arguments.output, read);
+  if (!writable) return report(writable.error());
   Result<CostSpec> spec = load_costs(arguments.costs);
   if (!spec) return report(spec.error());
   const Result<Machine> machine = load_machine(arguments.machine);

@@ -78,6 +78,9 @@ Result<void> write_plan(const ExactArguments& arguments, const Problem& problem,
 
 int run_exact(const ExactArguments& arguments) {
   CommandClock clock;
+  const Result<void> writable =
+      check_output("--output", arguments.output, arguments.inputs.names());
+  if (!writable) return report(writable.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;

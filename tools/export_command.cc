@@ -86,6 +86,9 @@ int run_export(const ExportArguments& arguments) {
                                                        "--trace",
                                                        arguments.to)));
   }
+  const Result<void> writable = check_output(
+      "--output", arguments.output, arguments.inputs.names({arguments.plan, arguments.trace}));
+  if (!writable) return report(writable.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   if (of_trace) return run_perfetto(arguments, *loaded->problem);

@@ -60,6 +60,12 @@ void ProblemInputs::add_cold_to(CLI::App& command) {
       "they are in place when the run begins");
 }
 
+std::vector<std::string> ProblemInputs::names(const std::vector<std::string>& more) const {
+  std::vector<std::string> all = {graph, machine, costs, constraints};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 Result<LoadedProblem> ProblemInputs::load() const {
   return open_and_load(std::nullopt);
 }

@@ -52,6 +52,8 @@ struct ProblemInputs {
   void add_cold_to(CLI::App& command);
   // All but the graph, for commands that recognise it among their files.
   void add_rest_to(CLI::App& command);
+  // Their names, with those of `more` behind them, for check_output.
+  std::vector<std::string> names(const std::vector<std::string>& more = {}) const;
   // Warnings about the files go to standard error. A file that is about certain devices
   // (dnn_partitioning) is loaded with these if no machine is asked for.
   Result<LoadedProblem> load() const;

@@ -287,11 +287,23 @@ int run_plan_for_throughput(const PlanArguments& arguments, const LoadedProblem&
   return 0;
 }
 
+// No output may take the place of what is read; a state is read and replaced.
+Result<void> check_outputs(const PlanArguments& arguments) {
+  std::vector<std::string> read =
+      arguments.inputs.names({arguments.from, arguments.search.network});
+  if (arguments.state != "-") {  // which keep_state refuses
+    if (Result<void> good = check_output("--state", arguments.state, read); !good) return good;
+    read.push_back(arguments.state);
+  }
+  return check_output("--output", arguments.output, read);
+}
+
 int run_plan(const PlanArguments& arguments) {
   if (const Result<void> good = arguments.model.check(arguments.inputs); !good)
     return report(good.error());
   if (const Result<void> good = arguments.objective.check(arguments.model); !good)
     return report(good.error());
+  if (const Result<void> good = check_outputs(arguments); !good) return report(good.error());
   CommandClock clock;
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());

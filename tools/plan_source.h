@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "tools/inputs.h"
 #include "tools/search_options.h"
@@ -23,6 +24,8 @@ struct PlanSource {
   void add_to(CLI::App& command);
   // Fails (invalid_input) on flags that contradict each other.
   Result<void> check() const;
+  // The files that are read, for check_output.
+  std::vector<std::string> names() const { return {plan, search.network}; }
   // Requires that it is not online.
   Result<Plan> get(const Problem& problem, const ModelOptions& model,
                    const CommonOptions& common) const;

@@ -247,6 +247,17 @@ int write_picture(const Page& page, const std::string& path) {
   return 0;
 }
 
+// A training run that was named by its folder is read from its log.
+Result<void> check_outputs(const ReportArguments& arguments, const std::vector<Input>& inputs) {
+  std::vector<std::string> read = arguments.inputs.names();
+  for (const Input& input : inputs) {
+    read.push_back(input.name == "-" ? input.name : input.source.name());
+  }
+  if (Result<void> good = check_output("--svg", arguments.svg, read); !good) return good;
+  const bool page = arguments.svg.empty() || arguments.output_given;
+  return page ? check_output("--output", arguments.output, read) : Result<void>();
+}
+
 int run_report(const ReportArguments& arguments) {
   if (reads_standard_input_twice(arguments)) {
     return report(
@@ -254,6 +265,9 @@ int run_report(const ReportArguments& arguments) {
   }
   Result<std::vector<Input>> inputs = open_inputs(arguments.files);
   if (!inputs) return report(inputs.error());
+  if (const Result<void> good = check_outputs(arguments, *inputs); !good) {
+    return report(good.error());
+  }
   std::optional<LoadedProblem> loaded;
   for (Input& input : *inputs) {
     if (input.what != What::graph) continue;

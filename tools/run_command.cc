@@ -95,8 +95,7 @@ int run_run(const RunArguments& arguments, const CommandFlags& commands) {
   if (arguments.runtime == "starpu") return report(become_starpu());
   const ProblemInputs& read = arguments.inputs;
   const Result<void> writable =
-      check_output("--trace", arguments.trace,
-                   {read.graph, read.machine, read.costs, read.constraints, arguments.source.plan});
+      check_output("--trace", arguments.trace, read.names(arguments.source.names()));
   if (!writable) return report(writable.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());

@@ -9,6 +9,19 @@
 #include <limits>
 
 #include "tutti/policy/doppler/model.h"
+#include "tutti/search/planners.h"
+
+// METIS has handlers of SIGTERM while it cuts, which leave by a jump that only its own thread may
+// make: the program would crash if another thread got the signal. It asks the C library for them by
+// this name; the program's own definition goes before the C library's.
+extern "C" __sighandler_t __sysv_signal(int number, __sighandler_t handler) noexcept {  // NOLINT
+  if (number == SIGINT || number == SIGTERM) return SIG_DFL;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  return ::sigaction(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
 
 namespace tutti {
 namespace {
@@ -154,6 +167,39 @@ Result<void> SearchOptions::require_none(const std::string& because) const {
                                          : nullptr;
   if (given == nullptr) return {};
   return invalid_input(fmt::format("{} {}; leave it out", given, because));
+}
+
+bool default_is_of_use(const CLI::App& command, const CLI::Option& option) {
+  const auto given = [&](const char* flag) {
+    const CLI::Option* found = command.get_option_no_throw(flag);
+    return found != nullptr && found->count() > 0;
+  };
+  SearchOptions search;
+  if (option.check_lname("budget")) search.budget = "1s";
+  if (option.check_lname("evaluations")) search.evaluations = 1;
+  if (option.check_lname("scenarios")) search.scenarios = 1;
+  if (option.check_lname("tail-weight")) search.tail_weight = 1;
+  if (option.check_lname("network")) search.network = "model";
+  const bool is_start = option.check_lname("from") || option.check_lname("state");
+  const bool is_search = !search.require_none("");
+  const bool searches = command.get_option_no_throw("--tail-weight") != nullptr;
+  if (!searches || !(is_search || is_start)) return true;
+  if (given("--plan") || given("--online")) return false;
+
+  std::vector<std::string> names = {"auto"};
+  std::vector<PolicyEntry> entries;
+  if (given("--policy")) names = command.get_option("--policy")->results();
+  if (given("--policies")) names = command.get_option("--policies")->results();
+  if (is_start) return names == std::vector<std::string>{"auto"};
+  if (command.get_option_no_throw("--policies") != nullptr && !given("--policies")) {
+    return search.require_use(planning_policies(nullptr)).has_value();
+  }
+  for (const std::string& name : names) {
+    Result<PolicyEntry> entry = find_planner(name, {});
+    if (!entry) return true;  // pipeline, or a slip, which the command names
+    entries.push_back(std::move(*entry));
+  }
+  return search.require_use(entries).has_value();
 }
 
 Budget SearchOptions::to_budget() const {

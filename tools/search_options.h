@@ -55,6 +55,10 @@ struct SearchOptions {
   Result<AutoSettings> settings(const ModelOptions& model, const CommonOptions& common) const;
 };
 
+// False for a flag of a search, or of where it starts, that the command's policies do not look at:
+// as a default it would be refused below. Flags that name policies and plans must be set.
+bool default_is_of_use(const CLI::App& command, const CLI::Option& option);
+
 // What a plan is for: one pass, or pass after pass.
 struct ObjectiveOptions {
   std::string objective = "makespan";

@@ -132,6 +132,9 @@ int run_simulate(const SimulateArguments& arguments) {
     return report(good.error());
   if (const Result<void> good = arguments.source.check(); !good) return report(good.error());
   if (const Result<void> good = check_objective(arguments); !good) return report(good.error());
+  const Result<void> writable =
+      check_output("--trace", arguments.trace, arguments.inputs.names(arguments.source.names()));
+  if (!writable) return report(writable.error());
   const Result<LoadedProblem> loaded = arguments.inputs.load();
   if (!loaded) return report(loaded.error());
   const Problem& problem = *loaded->problem;

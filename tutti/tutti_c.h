@@ -66,7 +66,7 @@ typedef struct tutti_value {
   const char* dtype; /* "f64" "f32" "f16" "bf16" "i64" "i32" "i16" "i8" "u8" "bool"; or NULL */
   const int64_t* shape;
   int32_t rank;
-  int64_t bytes; /* 0: by dtype and shape */
+  int64_t bytes; /* 0: by dtype and shape; a dtype with rank 0 is a scalar */
 } tutti_value;
 
 typedef struct tutti_op {

@@ -191,6 +191,32 @@ class Shared(nn.Module):
         return self.common(x)
 
 
+class TwoParents(nn.Module):
+    """One module below several parents: in every layer, and in the model `before` or after them."""
+
+    class Layer(nn.Module):
+        def __init__(self, width, common):
+            super().__init__()
+            self.linear = nn.Linear(width, width)
+            self.common = common
+
+        def forward(self, x):
+            return x + self.common(self.linear(x))
+
+    def __init__(self, width=32, before=False, after=False):
+        super().__init__()
+        common = Block(width)
+        self.first = common if before else nn.Linear(width, width)
+        self.layers = nn.ModuleList([self.Layer(width, common) for _ in range(3)])
+        self.last = common if after else nn.Linear(width, width)
+
+    def forward(self, x):
+        x = self.first(x)
+        for layer in self.layers:
+            x = layer(x)
+        return self.last(x)
+
+
 class Conv(nn.Module):
     def __init__(self, channels=8):
         super().__init__()

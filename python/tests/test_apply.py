@@ -1,5 +1,6 @@
 """A placed model gives the outputs of the model."""
 
+import enum
 import unittest
 
 import tutti
@@ -40,6 +41,70 @@ class Apply(unittest.TestCase):
         called = [node.target for node in placed.graph.nodes if node.op == "call_module"]
         self.assertEqual(called, ["up__on__cpu", "down__on__other"])
         self.assert_equal_results(model(x), placed(x))
+
+    def test_parts_whose_names_differ_only_in_punctuation_are_told_apart(self):
+        class Alike(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = torch.nn.Module()
+                self.a.b, self.a_b = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+                self.a.w, self.a_w = (torch.nn.Parameter(torch.randn(8)) for _ in range(2))
+                self.parts = torch.nn.ModuleDict({"c-1": torch.nn.Linear(8, 8), "c_1": torch.nn.Linear(8, 8)})
+
+            def forward(self, x):
+                return (self.a.b(x) - self.a_b(x)) * self.a.w - self.a_w, self.parts["c-1"](x) - self.parts["c_1"](x)
+        model, x = Alike(), torch.randn(4, 8)
+        graph = tutti.capture(model, x)
+        for devices in ({"cpu": "cpu"}, {"gpu-0": "cpu", "gpu_0": "cpu"}):
+            placement = {name: list(devices)[i % len(devices)] for i, name in enumerate(graph.op_names())}
+            self.assert_equal_results(model(x), tutti.apply(model, placement, devices, inputs=x)(x))
+
+    def test_several_outputs_may_be_read_by_name(self):
+        class Named(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                best = self.linear(x).topk(2)
+                return best.values * 2, best.indices, x.sort(-1).values, x.max(-1).indices
+        model, x = Named(), torch.randn(4, 8)
+        graph = tutti.measure(model, x, DEVICES, repeats=1)
+        self.assertEqual([op["kind"] for op in graph.content["ops"]],
+                         ["torch.linear", "torch.topk", "torch.mul", "torch.sort", "torch.max"])
+        self.assertEqual(graph.content["ops"][2]["operands"], ["topk:0"])
+        for first, second in (("cpu", "other"), ("other", "cpu"), ("cpu", "cpu")):
+            placement = {name: first if i % 2 else second for i, name in enumerate(graph.op_names())}
+            self.assert_equal_results(model(x), tutti.apply(model, placement, DEVICES, inputs=x, output_device="cpu")(x))
+
+    def test_flags_that_are_given_choose_the_branch_and_are_the_only_ones_that_fit(self):
+        class Kind(enum.Enum):
+            UP = 1
+            DOWN = 2
+
+        class Flags(models.Mlp):
+            def forward(self, x, mask=None, again=False, kind=Kind.UP, how="plain"):
+                x = super().forward(x) if kind is Kind.UP else x * 2
+                if mask is not None:
+                    x = x + mask
+                return self.down(self.up(x)) if again and how == "plain" else x
+        model, x = Flags(), torch.randn(2, 8)
+        for given in ((x, None), (x, None, True), (x, None, False, Kind.DOWN), (x, x, True, Kind.UP, "plain")):
+            graph = tutti.capture(model, given)
+            plan = tutti.Plan(placement=dict.fromkeys(graph.op_names(), "cpu"), priority={}, graph=graph)
+            self.assert_equal_results(tutti.apply(model, plan)(*given), model(*given))
+        for given in ((x, x, True, Kind.UP, "other"), (x, x, False, Kind.UP, "plain"), (x, x)):
+            with self.assertRaisesRegex(tutti.TuttiError, "argument 'again' is not True|argument 'how' is not 'plain'"):
+                tutti.apply(model, plan)(*given)
+        by_name = tutti.apply(model, dict.fromkeys(tutti.capture(model, x).op_names(), "cpu"), inputs={"x": x, "mask": None})
+        self.assert_equal_results(by_name(x), model(x))
+        self.assert_equal_results(by_name(x=x, mask=None), model(x))
+
+    def test_a_module_whose_weight_is_made_by_a_hook_is_placed(self):
+        model, x = torch.nn.Sequential(torch.nn.utils.weight_norm(torch.nn.Linear(8, 8))), torch.randn(2, 8)
+        graph = tutti.measure(model, x, DEVICES, repeats=1)
+        placed = tutti.apply(model, dict.fromkeys(graph.op_names(), "other"), DEVICES, inputs=x)
+        self.assert_equal_results(placed(x), model(x))
 
     def test_a_value_is_moved_once_to_each_device(self):
         model = models.Everything().eval()

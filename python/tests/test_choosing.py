@@ -7,7 +7,8 @@ from pathlib import Path
 from unittest import mock
 
 import tutti
-from tests.support import DEVICES, machine, needs_torch, torch
+from tests.support import DEVICES, environment, machine, needs_library, needs_torch, torch
+from tutti import plans
 from tutti.binary import run
 
 if torch is not None:
@@ -95,6 +96,21 @@ class Choosing(unittest.TestCase):
         refused = [row for row in plan.measured["candidates"] if "error" in row]
         self.assertEqual([row["name"] for row in refused], ["all on other"])
         self.assertIn("left", refused[0]["error"])
+
+    @needs_library
+    def test_the_library_alone_is_enough(self):
+        with environment(TUTTI_BINARY="/no/such/tutti"):
+            self.assertEqual(self.plan([2.0, 3.0, 1.4]).one_device(), "other")
+            rules = {"schema_version": 1, "forbid": [{"op": "left", "device": "other"}]}
+            plan = self.plan([2.0, 1.0], constraints=rules)
+        self.assertIn("left", next(row["error"] for row in plan.measured["candidates"] if "error" in row))
+
+    def test_a_program_that_cannot_be_run_is_no_reason_against_a_device(self):
+        plan = tutti.plan(self.graph, machine=machine(), evaluations=20)
+        with environment(TUTTI_BINARY="/no/such/tutti"), mock.patch("tutti.library.available", lambda: False), \
+                mock.patch.object(plans, "_plan", lambda *given, **settings: plan):
+            with self.assertRaisesRegex(tutti.TuttiError, "/no/such/tutti"):
+                self.plan([])
 
     def test_two_names_of_one_device_are_one_candidate(self):
         plan = self.plan([2.0, 1.0], devices=DEVICES)

@@ -8,6 +8,7 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from unittest import mock
 
 from tests.support import environment
 from tutti.binary import find_binary
@@ -121,6 +122,10 @@ class Clients(unittest.TestCase):
         with self.assertRaisesRegex(ServerError, "does not answer"):
             Client("http://127.0.0.1:1", patience=0).overview()
 
+    def test_a_wait_for_a_server_that_is_away_has_an_end(self):
+        with self.assertRaises(TimeoutError):
+            Client("http://127.0.0.1:1", patience=3600).wait("a", timeout=0.3)
+
     def test_the_example_of_the_documents_runs(self):
         text = (Path(__file__).resolve().parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
         example = re.search(r"```python\n(.*?)```", text, re.S).group(1)
@@ -155,7 +160,7 @@ class Tokens(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             tokens, own = Path(folder, "tokens"), Path(folder, "own")
             tokens.write_text("alice 0123456789abcdef0123456789abcdef\n")
-            own.write_text("0123456789abcdef0123456789abcdef\n")
+            own.write_text("# mine\nalice 0123456789abcdef0123456789abcdef\n")
             tokens.chmod(0o600)
             with Server("--token-file", str(tokens)) as server:
                 with self.assertRaises(ServerError) as refused, environment(TUTTI_TOKEN=None):
@@ -164,6 +169,13 @@ class Tokens(unittest.TestCase):
                 self.assertEqual(refused.exception.status, 401)
                 with Client(server.address, token_file=str(own)) as client:
                     self.assertEqual(client.submit(CHOLESKY, id="hers").client, "alice")
+
+    def test_a_file_of_several_tokens_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            several = Path(folder, "several")
+            several.write_text("alice 0123456789abcdef0123456789abcdef\nbob 0123456789abcdef0123456789abcdee\n")
+            with self.assertRaisesRegex(ValueError, "more than one token"):
+                Client("http://127.0.0.1:1", token_file=str(several))
 
 
 class Patience(unittest.TestCase):
@@ -191,6 +203,31 @@ class Patience(unittest.TestCase):
             client.close()
             thread.join()
         self.assertEqual(len(asked), 3)
+
+    def test_a_connection_that_was_idle_loses_no_submission(self):
+        job = json.dumps({"id": "job-1", "number": 1, "state": "queued", "priority": 0, "graph": "g", "ops": 1}).encode()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(201)
+                self.send_header("Content-Length", str(len(job)))
+                self.end_headers()
+                self.wfile.write(job)
+                self.close_connection = True  # as after a while, without a word
+
+            def log_message(self, *ignored):
+                pass
+
+        with HTTPServer(("127.0.0.1", 0), Handler) as fake, mock.patch("tutti.client._IDLE", 0):
+            thread = threading.Thread(target=lambda: [fake.handle_request() for _ in range(2)])
+            thread.start()
+            with Client(f"http://127.0.0.1:{fake.server_port}") as client:
+                for _ in range(2):
+                    self.assertEqual(client.submit(CHOLESKY).id, "job-1")
+            thread.join()
 
 
 if __name__ == "__main__":

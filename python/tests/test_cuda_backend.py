@@ -126,7 +126,7 @@ class Cuda(unittest.TestCase):
             tutti.undispatch(self.model)
 
     def test_a_device_that_is_not_there_is_named(self):
-        with self.assertRaisesRegex(TuttiError, "device 0, but torch finds no CUDA device"):
+        with self.assertRaisesRegex(TuttiError, "device 0, but torch finds no CUDA device; call the model as it is"):
             with mock.patch.object(torch.cuda, "is_available", lambda: False):
                 tutti.dispatch(self.model, {0: "1GiB"}, sample=self.x)
         with stand_ins(self.runtime), self.assertRaisesRegex(TuttiError, "device 3, but torch finds 1"):

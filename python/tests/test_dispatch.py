@@ -1,5 +1,7 @@
 """A dispatched model gives the outputs of the model, whatever its plan."""
 
+import dataclasses
+import sys
 import unittest
 
 import tutti
@@ -8,8 +10,9 @@ from tests.support import needs_torch, torch
 if torch is not None:
     from tests import offload_models as models
     from tests.offload_support import alternates, cores, dispatched, plan_by, streams, units_of
-    from tutti.offload.moving import tensors_of
+    from tutti.offload.moving import map_nested, tensors_of
     from tutti.offload.fake import Placed
+    from tutti.tracing import map_tensors
 
 
 @needs_torch
@@ -70,6 +73,11 @@ class Outputs(unittest.TestCase):
         self.check(models.Shared(), torch.randn(3, 32))
         self.check(models.Shared(), torch.randn(3, 32), buffers=1.0)
 
+    def test_of_a_module_below_two_parents(self):
+        for parents in ({}, {"before": True}, {"after": True}, {"before": True, "after": True}):
+            for limit in (1 << 20, 6000):
+                self.check(models.TwoParents(**parents), torch.randn(3, 32), limit=limit)
+
     def test_of_convolutions_with_batch_norm(self):
         self.check(models.Conv().eval(), torch.randn(2, 3, 8, 8))
 
@@ -98,6 +106,68 @@ class Outputs(unittest.TestCase):
                 self.assertTrue(torch.equal(model(x), want))
         with torch.no_grad():
             self.assertTrue(torch.equal(model(x), want))
+
+    def test_in_inference_mode_have_the_changes_that_units_make_in_place(self):
+        class Adds(torch.nn.Module):
+            """Its layers change what it was given, and what it made itself."""
+
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.ModuleList([models.AddsInPlace(32) for _ in range(4)])
+
+            def forward(self, x):
+                made = torch.zeros_like(x)
+                for layer in self.layers:
+                    layer(x, [])
+                    layer(made, [])
+                return made
+
+        model, x = Adds(), torch.randn(3, 32)
+        with torch.no_grad():
+            changed = x.clone()
+            want = model(changed)
+        for where in (streams, cores, alternates):
+            dispatched(model, plan_by(model, where, x.clone()))
+            for mode in (torch.no_grad, torch.inference_mode):
+                for _ in range(2):
+                    with mode():
+                        given = x.clone()
+                        self.assertTrue(torch.equal(model(given), want))
+                        self.assertTrue(torch.equal(given, changed))
+            tutti.undispatch(model)
+
+    def test_may_be_dataclasses_with_slots(self):
+        fields = [("value", torch.Tensor), ("more", object, dataclasses.field(default=None))]
+        kinds = [dataclasses.make_dataclass("Made", fields)]
+        if sys.version_info >= (3, 10):
+            kinds.append(dataclasses.make_dataclass("Made", fields, slots=True))
+        for kind in kinds:
+            class Returns(models.Chain):
+                def forward(self, x):
+                    return kind(super().forward(x), {"x": x})
+            model, x = Returns(), torch.randn(3, 32)
+            with torch.no_grad():
+                want = model(x)
+                for where in (streams, alternates):
+                    dispatched(model, plan_by(model, where, x))
+                    got = model(x)
+                    self.assertTrue(torch.equal(got.value, want.value))
+                    self.assertIsNot(type(got.value), Placed)
+                    tutti.undispatch(model)
+
+    def test_of_layers_that_are_given_packed_sequences(self):
+        class Packs(models.Recurrent):
+            def forward(self, x):
+                packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 2]), batch_first=True)
+                return torch.nn.utils.rnn.pad_packed_sequence(super().forward(packed), batch_first=True)[0]
+        self.check(Packs(), torch.randn(2, 4, 16))
+
+    def test_batch_sizes_of_packed_sequences_stay_in_host_memory(self):
+        packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(2, 3, 4), torch.tensor([2, 3]), batch_first=True,
+                                                         enforce_sorted=False)
+        for mapped in (map_nested, map_tensors):
+            moved = mapped(packed, lambda tensor: tensor.to("meta"))
+            self.assertEqual([part.device.type for part in moved], ["meta", "cpu", "meta", "meta"])
 
     def test_of_half_precision_keep_their_type(self):
         model, x = models.Chain().to(torch.bfloat16), torch.randn(3, 32).to(torch.bfloat16)

@@ -157,6 +157,19 @@ class Changes(unittest.TestCase):
         tutti.undispatch(self.model)
         self.assertEqual(forward(self.model, self.x).abs().sum(), 0)
 
+    def test_of_an_inner_layer_alone_by_new_data_or_another_parameter(self):
+        for where, kept in ((streams, ["layers.0"]), (streams, ()), (alternates, ())):
+            for change in (lambda layer: setattr(layer.weight, "data", torch.randn(32, 128)),
+                           lambda layer: setattr(layer, "weight", nn.Parameter(torch.randn(32, 128)))):
+                model = models.Chain()
+                dispatched(model, plan_by(model, where, self.x, kept=kept))
+                forward(model, self.x)
+                change(model.layers[0].down)
+                got = [forward(model, self.x) for _ in range(2)]
+                tutti.undispatch(model)
+                want = forward(model, self.x)
+                self.assertTrue(torch.equal(got[0], want) and torch.equal(got[1], want))
+
     def test_by_other_parameters(self):
         for module in self.model.modules():
             for name, parameter in list(module._parameters.items()):
@@ -254,6 +267,17 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_that_have_waited_while_the_model_was_undispatched_run_it_as_it_is(self):
+        model, x = models.Chain(), torch.randn(3, 32)
+        want, inner = forward(model, x), forward(model.layers[1], x)
+        dispatched(model, plan_by(model, alternates, x))
+        forward(model, x)
+        waits = model.forward, model.layers[1].forward  # what a waiting thread has entered
+        tutti.undispatch(model)
+        with torch.no_grad():
+            self.assertTrue(torch.equal(waits[0](x), want))
+            self.assertTrue(torch.equal(waits[1](x), inner))
 
     def test_that_the_model_starts_in_its_forward_cannot_call_its_units(self):
         class Forks(models.Chain):
@@ -365,10 +389,34 @@ class Refused(unittest.TestCase):
             model = models.Chain()
         self.refused("'scale' was made in inference mode", model, torch.randn(3, 32))
 
+    def test_modules_of_another_model_that_is_dispatched(self):
+        first, second = models.Chain(), models.Chain()
+        second.layers[2] = first.layers[1]
+        x = torch.randn(3, 32)
+        want = forward(second, x)
+        plan = plan_by(first, streams, x)
+        dispatched(first, plan)
+        for model in (second, first.layers[1]):
+            self.refused("is a part of another model that is dispatched; tutti.undispatch that one first", model, x)
+        self.assertTrue(torch.equal(forward(second, x), want))
+        tutti.undispatch(first)
+        dispatched(second, plan_by(second, streams, x))
+        self.assertTrue(torch.equal(forward(second, x), want))
+
     def test_compiled_modules(self):
         model, x = models.Chain(), torch.randn(3, 32)
         model.layers[2] = torch.jit.trace(model.layers[2], x)
         self.refused("module 'layers.2' is compiled by torch.jit", model, x)
+
+    def test_weights_that_share_a_part_of_their_memory(self):
+        for part in (lambda weight: weight[:8], lambda weight: weight.t()):
+            model = models.Chain()
+            model.layers[1].register_buffer("part", part(model.layers[1].up.weight.data))
+            self.refused(r"'layers.1.(part|up.weight)' and 'layers.1.(part|up.weight)' share a part.*clone\(\)", model,
+                         torch.randn(3, 32))
+        model, flat = models.Chain(), torch.randn(2, 32)  # neighbours in one piece of memory
+        model.first.bias.data, model.last.bias.data = flat[0], flat[1]
+        dispatched(model, plan_by(model, streams, torch.randn(3, 32)))
 
     def test_training_of_weights_that_were_frozen(self):
         model, x = models.Chain().requires_grad_(False), torch.randn(3, 32)

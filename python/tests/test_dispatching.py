@@ -136,6 +136,13 @@ class Fake(unittest.TestCase):
             here + self.backend.to_host(here)
         self.assertEqual((here * 2)._where, "fake:0")
 
+    def test_a_parameter_in_host_memory_cannot_meet_a_tensor_of_the_device(self):
+        here, weight = self.backend.to_device(torch.ones(3)), torch.nn.Parameter(torch.ones(3))
+        for work in (lambda: here * weight, lambda: torch.cat([here, weight]), lambda: torch.add(here, other=weight)):
+            with self.assertRaisesRegex(RuntimeError, "fake:0 and a parameter in host memory"):
+                work()
+        self.assertTrue(torch.equal(self.backend.to_host(here) * weight, torch.ones(3)))
+
     def test_its_memory_has_a_limit(self):
         with self.assertRaisesRegex(TuttiError, "gpu0 has no 4000 bytes left for more"):
             self.backend.allocate(4000, "more")
@@ -227,6 +234,44 @@ class Plans(unittest.TestCase):
             plan = plan_by(self.model, streams, self.x)
             kept(plan.contents["tokens-3"])
             tutti.dispatch(self.model, {0: "1MiB"}, plan=plan, backends={0: FakeBackend(1 << 20)}, progress=False)
+
+    def test_files_that_were_changed_by_hand_are_read_or_refused(self):
+        plan_by(self.model, streams, self.x, kept=["layers.1"]).save(self.folder.name)
+        paths = {name: Path(self.folder.name) / name for name in ("tokens-3.plan.json", "dispatch.json")}
+        before = {name: path.read_text() for name, path in paths.items()}
+
+        def changed(name, keys, value):
+            content = json.loads(before[name])
+            part = content
+            for key in keys[:-1]:
+                part = part[key]
+            part[keys[-1]] = value
+            paths[name].write_text(json.dumps(content))
+        for name, sentence, keys, values in (
+                ("tokens-3.plan.json", "keeps weights on '(cpu|gpu9)', but max_memory gives only gpu0",
+                 ("kept_weights", 0, "memory"), ("cpu", "gpu9")),
+                ("tokens-3.plan.json", "is not a plan of tutti", ("kept_weights", 0, "weights"), ("weight:layers.1", [3], None)),
+                ("tokens-3.plan.json", "is not a plan of tutti", ("stream_buffer_bytes", 0, "bytes"),
+                 (float("inf"), float("nan"), -5, "x")),
+                ("tokens-3.plan.json", "is not a plan of tutti", ("ops", 0, "op"), (5, None)),
+                ("tokens-3.plan.json", "is not a plan of tutti", ("ops", 0, "device"), (0, None)),
+                ("tokens-3.plan.json", "Chain has no module with weights that could be placed", ("ops",), ([],)),
+                ("tokens-3.plan.json", "schema_version 99, and this package reads 1 to 4", ("schema_version",), (99,)),
+                ("dispatch.json", "does not list the modes", ("modes", 0, "sizes"),
+                 ([["x", 0]], [["x", -4]], [["x", "4"]], [[3, 4]], None)),
+                ("dispatch.json", "does not list the modes", ("modes", 0, "calls"), ("x", None, float("inf"))),
+                ("dispatch.json", "does not list the modes", ("modes", 0, "shares"), (None, [])),
+                ("dispatch.json", "does not list the modes", ("modes", 0, "pass_s"), ("x", [])),
+                ("dispatch.json", "does not list the modes", ("glue",), (None, "scale", [3])),
+                ("dispatch.json", "does not list the modes", ("units",), (None, "layers.0", [3]))):
+            for value in values:
+                changed(name, keys, value)
+                with self.assertRaisesRegex(TuttiError, sentence):
+                    self.run_from(self.folder.name)
+                self.assertNotIn("_tutti_state", self.model.__dict__)
+            paths[name].write_text(before[name])
+        changed("tokens-3.plan.json", ("kept_weights",), [{"memory": "gpu0", "weights": [f"weight:layers.{i}"]} for i in (1, 2)])
+        self.assertLess({"weight:layers.1", "weight:layers.2"}, self.run_from(self.folder.name))
 
     def test_a_buffer_that_is_too_small_is_named_with_the_unit(self):
         plan = plan_by(self.model, streams, self.x, buffers=0.5)
@@ -323,6 +368,10 @@ class Models(unittest.TestCase):
         for sentence, memory, more in (
                 ("2.5 gigs", {0: "2.5 gigs"}, {}), ("no device any memory", {"cpu": "1GiB"}, {}),
                 ("key 'gpu'", {"gpu": "1GiB"}, {}), ("sample=inputs", {0: "10KiB"}, {}),
+                ("max_memory is 5", 5, {}), ("max_memory is ..1GiB", ["1GiB"], {}), ("max_memory of 0 is None", {0: None}, {}),
+                ("call the model as it is", {"cpu": "1GiB"}, {}), ("repeats is 0", {0: "10KiB"}, {"repeats": 0}),
+                ("plan is a int; give a folder", {0: "10KiB"}, {"plan": 5}),
+                ("plan is a Plan; give a folder", {0: "10KiB"}, {"plan": tutti.Plan({}, {})}),
                 ("planner is 'best'", {0: "10KiB"}, {"planner": "best"}),
                 ("passes is a function", {0: "10KiB"}, {"passes": 3})):
             with self.assertRaisesRegex(TuttiError, sentence):

@@ -1,5 +1,7 @@
 """Environments: needs the library, and neither torch nor numpy nor gymnasium."""
 
+import copy
+import pickle
 import random
 import time
 import unittest
@@ -57,7 +59,7 @@ class Placement(unittest.TestCase):
 
     def test_an_action_that_is_not_allowed_raises_and_an_ended_episode_wants_a_reset(self):
         self.env.reset(seed=1)
-        for wrong in (-1, 4, 1000):
+        for wrong in (-1, 4, 1000, 2**32, -2**32):
             with self.assertRaisesRegex(tutti.TuttiError, "action"):
                 self.env.step(wrong)
         self.play(self.env, min, 1)
@@ -73,8 +75,10 @@ class Placement(unittest.TestCase):
         drawn = self.envs.PlacementEnv(lambda seed: problem)
         self.assertEqual(self.play(drawn, max, 3)[1]["makespan_ns"], 2000)
         self.assertEqual(self.play(self.env, min, options={"problem": self.env.problem})[1]["makespan_ns"] > 0, True)
+        before = self.env.problem
         with self.assertRaisesRegex(tutti.TuttiError, "2 devices"):
             self.env.reset(options={"problem": problem})
+        self.assertIs(self.env.problem, before)
 
     def test_a_window_lets_the_agent_choose_the_op(self):
         env = self.envs.PlacementEnv(ops=20, window=4)
@@ -93,6 +97,24 @@ class Placement(unittest.TestCase):
                 ended[i] = ended[i] or terminated
             steps += 1
         self.assertEqual(steps, 20)
+
+    def test_a_batch_with_an_action_that_is_not_allowed_steps_none(self):
+        several = [self.envs.PlacementEnv(ops=10) for _ in range(2)]
+        for env in several:
+            env.reset(seed=2)
+        batch, before = self.envs.Batch(several), bytes(several[0].live_observation)
+        for wrong in (4, 2**32, -2):
+            with self.assertRaisesRegex(tutti.TuttiError, f"action {wrong} of environment 1"):
+                batch.step([allowed(several[0])[0], wrong])
+            self.assertEqual(bytes(several[0].live_observation), before)
+
+    def test_an_environment_is_not_copied_and_seeds_are_whole(self):
+        for call in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.assertRaisesRegex(tutti.TuttiError, "make another one"):
+                call(self.env)
+        for seed in (-1, 2**64, 0.5):
+            with self.assertRaisesRegex(tutti.TuttiError, "seed is"):
+                self.env.reset(seed=seed)
 
     def test_the_steps_of_one_core_are_fast(self):
         self.env.reset(seed=1)
@@ -159,6 +181,7 @@ class Jobs(unittest.TestCase):
 
     def test_wrong_settings_are_one_sentence(self):
         for settings, words in (({"jobs_per_s": -1.0}, "jobs_per_s"), ({"window": -2}, "window"), ({"jobs": -1}, "jobs"),
+                                ({"window": 2**32 + 1}, "window"), ({"costs": "/nope"}, "/nope cannot be read"),
                                 ({"graphs": [GRAPH]}, "belong together")):
             with self.assertRaisesRegex(tutti.TuttiError, words):
                 self.envs.JobsEnv(**settings)

@@ -104,6 +104,48 @@ class Experts(unittest.TestCase):
         with torch.no_grad(), self.assertRaisesRegex(TuttiError, "'layers.0.feed_forward.up' is used as a whole"):
             model(torch.full((1, 1), 3))
 
+    def test_that_write_into_what_they_are_given_are_read_there(self):
+        class Writes(models.PackedExperts):
+            def forward(self, x):
+                flat = x.reshape(-1, x.shape[-1])
+                chosen = torch.argmax(self.router(flat), -1)
+                out = torch.zeros_like(flat)
+                for expert in torch.unique(chosen):
+                    rows, = torch.where(chosen == expert)
+                    inner = flat.new_empty(len(rows), self.up.shape[1])
+                    torch.mm(flat[rows], self.up[expert].t(), out=inner)
+                    made = torch.ones_like(flat[rows])
+                    made.add_(inner @ self.down[expert].T).mul_(self.down[expert].sum())
+                    out[rows] = made
+                return out.reshape(x.shape)
+        self.check(Writes)
+
+    def test_whose_slices_are_taken_of_another_form_are_one_unit(self):
+        class Whole(models.PackedExperts):
+            shape = staticmethod(lambda tensor: tensor.data)
+
+            def forward(self, x):
+                flat = x.reshape(-1, x.shape[-1])
+                chosen = torch.argmax(self.router(flat), -1)
+                out = torch.zeros_like(flat)
+                for expert in torch.unique(chosen):
+                    rows, = torch.where(chosen == expert)
+                    inner = torch.relu(flat[rows] @ self.shape(self.up)[expert].reshape(self.up.shape[2], -1))
+                    out[rows] = inner @ self.down[expert].reshape(self.up.shape[1], -1)
+                return out.reshape(x.shape)
+
+        class Turned(Whole):
+            shape = staticmethod(lambda tensor: tensor.mT)
+        for kind in (Whole, Turned):
+            self.assertFalse(any("[" in name for name in units_of(self.model(kind), passes=words)[0].units))
+            self.check(kind)
+        Whole.shape = staticmethod(lambda tensor: tensor)
+        model = self.model(Whole)
+        dispatched(model, plan_by(model, streams, passes=words))
+        Whole.shape = staticmethod(lambda tensor: tensor.data)
+        with torch.no_grad(), self.assertRaisesRegex(TuttiError, r"'layers.0.feed_forward.up' is used as a whole \(data\)"):
+            model(torch.full((1, 1), 3))
+
     def test_are_measured_and_planned(self):
         for experts in (models.Experts, models.PackedExperts):
             model = self.model(experts)

@@ -208,6 +208,30 @@ class Measured(unittest.TestCase):
         with torch.no_grad():
             self.assertTrue(torch.equal(model(x), want))
 
+    def test_a_unit_whose_weights_are_all_glue_is_planned_with_the_others(self):
+        torch.manual_seed(1)
+        model, ids = models.TiedByHand(), torch.randint(0, 40, (2, 6))
+        with torch.no_grad():
+            want = model(ids)
+        self.dispatch(model, sum(p.numel() * 4 for p in model.parameters()) // 2, sample=ids, planner="chain")
+        with torch.no_grad():
+            self.assertTrue(torch.equal(model(ids), want))
+
+    def test_a_module_below_two_parents_is_a_part_of_each(self):
+        for parents in ({"before": True}, {"after": True}):
+            torch.manual_seed(1)
+            model, x = models.TwoParents(**parents), torch.randn(3, 32)
+            with torch.no_grad():
+                want = model(x)
+            for planner in ("chain", "tutti"):
+                self.dispatch(model, sum(p.numel() * 4 for p in model.parameters()) * 3 // 4, sample=x, planner=planner,
+                              unit_bytes=1 << 20)
+                names = [op.name for op in model.tutti_plan.modes[0].ops]
+                self.assertEqual(names, ["first", "layers.0", "layers.1", "layers.2", "last"])
+                with torch.no_grad():
+                    self.assertTrue(torch.equal(model(x), want))
+                tutti.undispatch(model)
+
     def test_a_model_that_runs_with_no_sample_of_its_own_is_refused(self):
         model = models.Chain(width=64).eval()
         with self.assertRaisesRegex(TuttiError, "calls no module"):

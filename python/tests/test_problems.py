@@ -1,7 +1,10 @@
 """Problems in this process: needs the library, and neither torch nor numpy."""
 
+import copy
+import dataclasses
 import gc
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -11,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 import tutti
-from tutti import plans
+from tutti import plans, problems
 from tests.support import environment, machine, needs_library
 from tests.test_plans import GRAPH
 
@@ -66,6 +69,17 @@ class Problems(unittest.TestCase):
         self.assertIsNone(plan.handle)
         self.assertEqual(tutti.simulate(self.problem, plan).makespan_ns, plan.summary["makespan_ns"])
 
+    def test_a_plan_that_was_changed_is_simulated_as_it_is_now(self):
+        plan = self.problem.plan("heft")
+        self.assertEqual(self.problem.simulate(plan).makespan_ns, 1000)
+        for other in (plan, dataclasses.replace(plan), tutti.Plan(dict(plan.placement), dict(plan.priority))):
+            other.placement.update(a="cpu", b="cpu")
+            self.assertEqual(self.problem.simulate(other).makespan_ns, 2000)
+            self.assertEqual(list(self.problem.makespans_ns(other, 2)), [2000, 2000])
+        self.assertEqual(list(self.problem.simulate(plan).ops()["start_ns"]), [0, 1000])
+        plan.priority.update(a=1, b=0)
+        self.assertEqual(list(self.problem.simulate(plan).ops()["start_ns"]), [1000, 0])
+
     def test_noise_draws_a_makespan_for_each_seed_and_the_same_again(self):
         noisy = tutti.Problem(GRAPH, machine(), noise=0.3)
         plan = noisy.plan("heft")
@@ -85,6 +99,16 @@ class Problems(unittest.TestCase):
         gc.collect()
         self.assertEqual(list(column), [1000, 1000])
         self.assertEqual((column.format, column.readonly), ("q", True))
+
+    def test_plans_and_problems_may_be_copied(self):
+        plan = self.problem.plan("heft")
+        for other in (copy.deepcopy(plan), copy.copy(plan), pickle.loads(pickle.dumps(plan)),
+                      tutti.Plan(**dataclasses.asdict(plan))):
+            self.assertEqual(other, plan)
+            for problem in (self.problem, copy.deepcopy(self.problem)):
+                self.assertEqual(problem.simulate(other).makespan_ns, 1000)
+        with self.assertRaisesRegex(tutti.TuttiError, "cannot be pickled; pickle the files"):
+            pickle.dumps(self.problem)
 
     @unittest.skipIf(numpy is None, "needs numpy, which this Python has not")
     def test_numpy_takes_columns_as_they_are(self):
@@ -122,6 +146,25 @@ class Errors(unittest.TestCase):
         self.fails(2, "evaluations", problem.plan, budget=1, evaluations=5)
         self.fails(2, "noise", tutti.Problem, GRAPH, machine(), noise=-1.0)
         self.fails(2, "order", problem.simulate, problem.plan("heft"), order="sideways")
+
+    def test_numbers_that_c_cannot_hold_are_refused(self):
+        problem = tutti.Problem(GRAPH, machine())
+        plan = problem.plan("heft")
+        for seed in (-1, 2**64, 1.5):
+            self.fails(2, "seed is", problem.plan, "random", seed=seed)
+            self.fails(2, "seed is", problem.simulate, plan, seed=seed)
+            self.fails(2, "seed is", problem.makespans_ns, plan, 1, first_seed=seed)
+            self.fails(2, "seed is", problem.compare, ["heft"], seed=seed)
+            self.fails(2, "seed is", problems.Graph.drawn, seed=seed)
+        self.fails(2, "evaluations is", problem.plan, evaluations=2**63)
+        self.fails(2, "count is -1", problem.makespans_ns, plan, -1)
+        self.fails(2, "device is 4294967296", problem.place, [2**32, 0])
+        self.fails(2, "device is 0.5", problem.place, [0.5, 0])
+        self.fails(2, "priority is", problem.place, [0, 0], [2**63, 0])
+        self.fails(2, "1 priorities for 2 ops", problem.place, [0, 0], [1])
+        self.fails(2, "3 priorities for 2 ops", problem.place, [0, 0], [1, 2, 3])
+        self.fails(2, "op 'c', which the graph has not", problem.place, {"a": "cpu", "b": "cpu", "c": "cpu"})
+        self.fails(2, "zero byte", tutti.Problem, "graph\0.json", machine())
 
     def test_what_cannot_be_is_told_from_what_is_wrong(self):
         rules = {"schema_version": 1, "pin": [{"op": "a", "device": "cpu"}], "forbid": [{"op": "a", "device": "cpu"}]}

@@ -1,14 +1,20 @@
 """Makes a graph from a model and its inputs: torch.fx gives the nodes, one run on the inputs gives the
 sizes of their values."""
 
+import contextlib
+import threading
+
 import torch
 from torch import fx
 
 from .binary import TuttiError
 from .flops import flops_of
 from .graphs import Graph
+from .keeping import Kept, buffer_values, difference
+from .offload.moving import version_of
 from .tracing import Traced, is_item_of, kind_of, looks_at_metadata, tensors_in
 
+_lock = threading.RLock()  # torch and its modules are changed while a model is traced
 _DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16",
            torch.int64: "i64", torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8",
            torch.bool: "bool"}
@@ -47,6 +53,7 @@ class _Capture:
         # By node: the structure of its result with the name of a value, or None, in place of each tensor.
         self.names = {}
         self.weights = {}  # by the tensor's id: the name of the graph's input
+        self.outputs = []  # every tensor of them
 
     def run(self):
         last_use = {}
@@ -88,7 +95,7 @@ class _Capture:
         self.names[node] = [self._weight_name(node.target, tensor) for tensor in tensors_in(value)]
 
     def _output(self, node):
-        pass
+        self.outputs = tensors_in(fx.node.map_arg(node.args[0], lambda source: self.results[source]))
 
     def _call_function(self, node):
         self._call(node, node.target)
@@ -104,9 +111,9 @@ class _Capture:
     def _call(self, node, function, weights=()):
         args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda source: self.results[source])
         inputs = tensors_in([args, kwargs])
-        versions = [tensor._version for tensor in inputs]
+        versions = [version_of(tensor) for tensor in inputs]
         result = function(*args, **kwargs)
-        if [tensor._version for tensor in inputs] != versions:
+        if [version_of(tensor) for tensor in inputs] != versions:
             raise TuttiError(f"node '{node.name}' changes its input in place, and a copy on another device would not "
                              "change with it; write it out of place (inplace=False)")
         self.results[node] = result
@@ -114,18 +121,18 @@ class _Capture:
         if not tensors_in(result) and (looks_at_metadata(node) or not read):
             self.names[node] = []
         elif is_item_of(node) and isinstance(args[0], (tuple, list, dict)):
-            self.names[node] = self._item_names(node, args)
+            self.names[node] = self._item_names(node, args, result)
         elif _is_view(result, inputs):
             self.names[node] = read
         else:
             self._add_op(node, function, args, kwargs, read, weights, result)
 
-    def _item_names(self, node, args):
+    def _item_names(self, node, args, result):
         """One of several outputs. If the result is not a plain list of tensors, all of them."""
         names = self.names[node.args[0]]
-        plain = isinstance(names, list) and all(isinstance(part, torch.Tensor) for part in args[0])
-        if plain and isinstance(args[1], int) and len(names) == len(args[0]):
-            return names[args[1]]
+        if isinstance(names, list) and len(names) == len(args[0]) \
+                and all(isinstance(part, torch.Tensor) for part in args[0]):
+            return next((name for name, part in zip(names, args[0]) if part is result), names)
         return names
 
     def _values_read(self, node):
@@ -149,17 +156,57 @@ class _Capture:
         if module:
             op["attributes"] = {"module": module}
         if self.time_op is not None:
+            state = torch.get_rng_state()
             op["run_time_ns"] = self.time_op(node, function, args, kwargs)
+            torch.set_rng_state(state)
         self.content["ops"].append(op)
         single = len(op["outputs"]) == 1
         self.names[node] = node.name if single else [f"{node.name}:{k}" for k in range(len(tensors))]
 
 
+def _compare(traced, outputs, buffers, buffer_names):
+    """Runs the model itself, and raises TuttiError if it does something else than the graph did: there is code that
+    torch.fx does not see."""
+    args, kwargs = traced.call
+    wanted = tensors_in(traced.model(*args, **kwargs))
+    found = None if len(wanted) == len(outputs) else f"there are {len(outputs)} outputs, not {len(wanted)}"
+    for i, (one, other) in enumerate(zip(wanted, outputs)):
+        different = difference(one, other)
+        if different is not None:
+            found = found or f"output {i} {different}"
+    after = buffer_values(traced.model)
+    for name in buffer_names:
+        one, other = after.get(name), buffers.get(name)
+        if one is not other and (one is None or other is None or difference(one, other) is not None):
+            found = found or f"the model changes its buffer '{name}'"
+    if found is not None:
+        raise TuttiError(f"the graph of {type(traced.model).__name__} does not do what the model does: {found}; take out what "
+                         "torch.fx does not see: hooks of the model itself, autocast, random numbers made without a tensor, "
+                         "isinstance of a tensor, changes of the module's own buffers")
+
+
 def capture_with(model, inputs, name=None, time_op=None):
     """As capture; time_op(node, function, args, kwargs) returns the time of an op by kind of device."""
-    traced = Traced(model, inputs)
-    with torch.no_grad():
-        content = _Capture(traced, name or type(model).__name__, time_op).run()
+    with _lock, contextlib.ExitStack() as modes:
+        if torch.is_inference_mode_enabled():  # where torch counts no changes
+            modes.enter_context(torch.inference_mode(False))
+            modes.enter_context(torch.no_grad())
+        return _captured(model, inputs, name, time_op)
+
+
+def _captured(model, inputs, name, time_op):
+    kept = Kept(model)
+    traced = Traced(model, inputs, kept)
+    state = torch.get_rng_state()
+    try:
+        with torch.no_grad():
+            run = _Capture(traced, name or type(model).__name__, time_op)
+            content, buffers = run.run(), buffer_values(model)
+            kept.put_back()
+            torch.set_rng_state(state)
+            _compare(traced, run.outputs, buffers, kept.buffer_names)
+    finally:
+        kept.put_back()
     if not content["ops"]:
         raise TuttiError(f"{type(model).__name__} computes nothing that could be placed")
     return Graph(content, traced)

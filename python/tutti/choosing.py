@@ -24,6 +24,8 @@ def _candidates(plan, all_on, devices):
             found[f"all on {name}"] = plan if plan.one_device() == name else all_on(name)
             seen.add(torch.device(device))
         except TuttiError as error:  # it lacks memory, or a constraint forbids it
+            if error.exit_code is None:  # nothing was asked
+                raise
             refused[f"all on {name}"] = str(error)
     return found, refused
 

@@ -23,6 +23,7 @@ __all__ = ["Client", "Job", "JobFailed", "ServerError"]
 
 OVER = ("done", "failed", "cancelled")
 _LONGEST_WAIT = 30  # seconds for which the server is asked to hold an answer back
+_IDLE = 5  # seconds after which the server may have closed a connection
 
 
 class ServerError(Exception):
@@ -78,7 +79,12 @@ def _read_token(token: Optional[str], token_file: Optional[str]) -> str:
             token = file.read()
     elif token is None:
         token = os.environ.get("TUTTI_TOKEN", "")
-    return token.strip()
+    # As the program reads it: comments, and NAME TOKEN or one bare token.
+    lines = [line.split() for line in token.splitlines()]
+    found = [words for words in lines if words and not words[0].startswith("#")]
+    if len(found) > 1 or any(len(words) > 2 for words in found):
+        raise ValueError(f"{token_file or 'the token'}: holds more than one token; give your own alone")
+    return found[0][-1] if found else ""
 
 
 class Client:
@@ -104,6 +110,7 @@ class Client:
         self._patience = patience
         self._tls = ssl.create_default_context(cafile=ca) if parts.scheme == "https" else None
         self._connection: Optional[http.client.HTTPConnection] = None
+        self._last_used = 0.0
 
     def __enter__(self) -> "Client":
         return self
@@ -157,7 +164,17 @@ class Client:
         while True:
             left = _LONGEST_WAIT if end is None else max(0, min(_LONGEST_WAIT, end - time.monotonic()))
             # The server waits for whole seconds.
-            job = Job.from_answer(self._ask("GET", _address(id), {"wait": int(left)}, wait=left))
+            patience = self._patience if end is None else min(self._patience, max(0.0, end - time.monotonic()))
+            try:
+                job = Job.from_answer(self._ask("GET", _address(id), {"wait": int(left)}, wait=left, patience=patience))
+            except ServerError as error:
+                away = error.status in (0, 429, 503) and not isinstance(error.__cause__, ssl.SSLCertVerificationError)
+                if end is None or patience >= self._patience or not away:
+                    raise
+                if time.monotonic() >= end:
+                    raise TimeoutError(f"job '{id}' is not known to be over after {timeout} s: {error}") from error
+                time.sleep(min(0.1, max(0.0, end - time.monotonic())))
+                continue
             if job.is_over:
                 if check and job.state != "done":
                     raise JobFailed(job)
@@ -186,13 +203,16 @@ class Client:
     # ---- One request
 
     def _ask(self, method: str, path: str, query: Optional[Mapping[str, Any]] = None, content: bytes = b"", *,
-             repeat: bool = True, wait: float = 0) -> Any:
+             repeat: bool = True, wait: float = 0, patience: Optional[float] = None) -> Any:
         target = self._parts.path.rstrip("/") + path + ("?" + urllib.parse.urlencode(query) if query else "")
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + (self._patience if patience is None else patience)
         pause = 0.1
         while True:
             try:
+                if not repeat and time.monotonic() - self._last_used > _IDLE:
+                    self.close()
                 status, after, body = self._send(method, target, content, wait)
+                self._last_used = time.monotonic()
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if isinstance(error, ssl.SSLCertVerificationError):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_void_p, cast
+from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_uint64, c_void_p, cast
 from typing import Any, Callable, Optional, Sequence, Union
 
 from . import library as lib
@@ -50,6 +50,9 @@ class _Env:
         self._seen = self.live_observation.cast("B")
         self._rng = random.Random(1)
 
+    def __reduce_ex__(self, protocol: int):
+        raise TuttiError("an environment cannot be copied or pickled; make another one, and reset it with the same seed")
+
     @property
     def unwrapped(self) -> "_Env":
         return self
@@ -65,13 +68,14 @@ class _Env:
         """The seed of the episode: the one given, which also begins a sequence of those that follow."""
         if seed is None:
             return self._rng.randrange(1, 2**31)
-        if seed < 0:
-            raise TuttiError(f"seed is {seed}; it must be 0 or more", 2)
+        seed = lib.whole(seed, "seed", c_uint64)
         self._rng = random.Random(seed)
         return seed
 
     def step(self, action: int) -> "tuple[array, float, bool, bool, dict]":
         """Observation, reward, terminated, truncated, info. Raises TuttiError if the action is not allowed."""
+        if not 0 <= action < self.action_count:
+            raise TuttiError(f"action is {action}; it must be between 0 and {self.action_count - 1}", 2)
         code = self._call(self._env, action, self._step_place, self._error_place)
         if code:
             raise lib.failure(self._error)
@@ -129,9 +133,10 @@ class PlacementEnv(_Env):
 
     def reset(self, *, seed: Optional[int] = None, options: Optional[dict] = None) -> "tuple[array, dict]":
         given = (options or {}).get("problem")
-        self.problem = given if given is not None else self._drawn(self._seed(seed))
-        code = lib.library().tutti_placing_env_reset(self._env, self.problem.handle.value, self._error_place)
+        problem = given if given is not None else self._drawn(self._seed(seed))
+        code = lib.library().tutti_placing_env_reset(self._env, problem.handle.value, self._error_place)
         lib.check(code, self._error)
+        self.problem = problem
         return self._observe(), {"graph": self.problem.name}
 
     def plan(self) -> Plan:
@@ -178,8 +183,11 @@ class JobsEnv(_Env):
         if costs is not None:
             text = _text_of(costs)
             if text is None:
-                with open(costs, "rb") as file:
-                    text = file.read()
+                try:
+                    with open(costs, "rb") as file:
+                        text = file.read()
+                except OSError as error:
+                    raise TuttiError(f"{costs} cannot be read: {error.strerror}", 2) from None
             options.costs_text = c_char_p(text)
         error = lib.Error()
         self._open(lib.library().tutti_jobs_env_new(byref(options), byref(error)), error)
@@ -211,6 +219,10 @@ class Batch:
         ended must be until its reset."""
         if len(actions) != len(self.envs):
             raise TuttiError(f"{len(actions)} actions for {len(self.envs)} environments", 2)
+        for i, (env, action) in enumerate(zip(self.envs, actions)):  # before any of them is stepped
+            if action != -1 and not (0 <= action < env.action_count and env.action_masks()[action]):
+                raise TuttiError(f"action {action} of environment {i} is not allowed now; choose by action_masks(), and reset an "
+                                 "episode that has ended", 2)
         self._actions[:] = actions
         code = lib.library().tutti_envs_step(self._handles, len(self.envs), self._actions, self._steps, byref(self._error))
         lib.check(code, self._error)

@@ -4,16 +4,32 @@ version of Python, and numpy is not needed."""
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import threading
 from ctypes import (POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8,
                     c_uint64, c_void_p)
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Any, Iterator, Optional
 
 from .binary import TuttiError
 
 C_VERSION = 0  # TUTTI_C_VERSION of the header that this file was written for
+
+
+_RANGES = {c_int32: (-2**31, 2**31 - 1), c_int64: (-2**63, 2**63 - 1), c_uint64: (0, 2**64 - 1)}
+
+
+def whole(value: Any, name: str, kind: type) -> int:
+    """The value, if a number of C holds it: ctypes would cut it without a word."""
+    least, most = _RANGES[kind]
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TuttiError(f"{name} is {value!r}; it must be a whole number", 2) from None
+    if not least <= number <= most:
+        raise TuttiError(f"{name} is {number}; it must be between {least} and {most}", 2)
+    return number
 
 
 class Error(ctypes.Structure):
@@ -24,6 +40,10 @@ class _Sized(ctypes.Structure):
     """A struct of options, which begins with its size."""
 
     def __init__(self, **fields):
+        kinds = dict(self._fields_)
+        for name, value in fields.items():
+            if kinds[name] in _RANGES:
+                fields[name] = whole(value, name, kinds[name])
         super().__init__(size=ctypes.sizeof(type(self)), **fields)
 
 
@@ -221,14 +241,25 @@ def check(code: int, error: Error) -> None:
 
 
 class Handle:
-    """Owns what a function of the library made, and frees it."""
+    """Owns what a function of the library made, and frees it. Copies of its owner share it."""
+
+    value: Optional[int] = None
+    says: Any = None  # of a plan: its placement and priorities
 
     def __init__(self, made: Optional[int], free: str, error: Optional[Error] = None):
-        self.value = None
         if not made:
             raise failure(error) if error is not None else MemoryError()
         self.value = made
         self._free = getattr(library(), free)
+
+    def __copy__(self) -> "Handle":
+        return self
+
+    def __deepcopy__(self, memo: dict) -> "Handle":
+        return self
+
+    def __reduce_ex__(self, protocol: int):
+        raise TuttiError("what the library has made cannot be pickled; pickle the files or dicts that it was made of, or a Plan")
 
     def __del__(self):
         if self.value:
@@ -237,6 +268,8 @@ class Handle:
 
 
 def encoded(text: Optional[str]) -> Optional[bytes]:
+    if text is not None and "\0" in os.fspath(text):
+        raise TuttiError(f"{text!r} is no path: it has a zero byte", 2)
     return None if text is None else os.fsencode(text)
 
 

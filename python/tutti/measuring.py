@@ -1,6 +1,5 @@
 """Measures the time of each op of a model on each device, and of transfers between devices."""
 
-import copy
 import statistics
 import time
 
@@ -8,6 +7,7 @@ import torch
 
 from .binary import TuttiError
 from .capturing import capture_with
+from .keeping import copy_of
 from .tracing import map_tensors
 
 _BATCH_SECONDS = 0.002  # long compared with a clock reading and a synchronisation
@@ -86,7 +86,7 @@ class _OpTimer:
         if "device" in kwargs:
             kwargs["device"] = target
         if isinstance(function, torch.nn.Module):
-            function = copy.deepcopy(function).to(target)
+            function = copy_of(function).to(target)
         try:
             return _nanoseconds(seconds_of(lambda: function(*args, **kwargs), [device], self.repeats))
         except (RuntimeError, NotImplementedError) as error:

@@ -1,6 +1,5 @@
 """Makes a model that runs as planned: a torch.fx graph in which every op runs on its device."""
 
-import copy
 import heapq
 import inspect
 
@@ -9,13 +8,29 @@ from torch import fx
 
 from .binary import TuttiError
 from .capturing import capture
+from .keeping import copy_of
 from .plans import Plan
-from .tracing import map_tensors, metadata_nodes
+from .tracing import OMITTED, map_tensors, metadata_nodes
 
 
 def move(value, device):
     """The value on that device; the value itself if it is already there."""
     return map_tensors(value, lambda tensor: tensor.to(device))
+
+
+class Fixed(torch.nn.Module):
+    """An argument whose value chose what was captured: another one is refused."""
+
+    def __init__(self, name, value, default):
+        super().__init__()
+        self.name, self.value, self.default = name, value, default
+
+    def forward(self, given):
+        if given is not self.value:
+            given = self.default if isinstance(given, str) and given == OMITTED else given
+            if type(given) is not type(self.value) or given != self.value:
+                raise TuttiError(f"argument '{self.name}' is not {self.value!r}, which the model was captured with; capture it "
+                                 "again with what you give")
 
 
 class _Placer:
@@ -32,12 +47,16 @@ class _Placer:
         self.graph = fx.Graph()
         self.made = {}  # by node and device: the node of the new graph
         self.moved_weights = {}  # by a weight's id and device
+        self.names = {}  # by a part of the model and device: its name in the new module
+        self.taken = set()  # these names
 
     def run(self, output_device):
         for node in self._order():
             if node.op == "placeholder":
                 self.made[node, None] = self.graph.placeholder(
                     node.target, default_value=node.args[0] if node.args else inspect.Signature.empty)
+                if node.target in self.traced.fixed:
+                    self._fix(node.target, self.made[node, None])
             elif node.op == "output":
                 self._output(node, output_device)
             elif node.name in self.placement:
@@ -45,6 +64,11 @@ class _Placer:
         module = fx.GraphModule(self.root, self.graph, type(self.traced.model).__name__ + "Placed")
         module.train(self.traced.model.training)
         return module
+
+    def _fix(self, name, given):
+        key = self._name_on(name, "(argument)")
+        self.root.add_module(key, Fixed(name, self.traced.fixed[name], self.traced.parameters[name].default))
+        self.graph.call_module(key, (given,))
 
     def _order(self):
         """Inputs first; then every node after what it reads, the smallest priority first, so that work
@@ -135,7 +159,15 @@ class _Placer:
 
     def _name_on(self, path, device):
         """A name in the new module for that part of the model on that device."""
-        return "".join(c if c.isalnum() else "_" for c in f"{path}__on__{device}")
+        if (path, device) not in self.names:
+            plain = made = "".join(c if c.isalnum() else "_" for c in f"{path}__on__{device}")
+            count = 1
+            while made in self.taken:  # a.b and a_b look alike
+                count += 1
+                made = f"{plain}_{count}"
+            self.taken.add(made)
+            self.names[path, device] = made
+        return self.names[path, device]
 
     def _weight(self, node, device):
         value = map_tensors(self.traced.weight(node), lambda tensor: self._weight_tensor(tensor, device))
@@ -152,7 +184,7 @@ class _Placer:
             module = self.traced.submodule(node)
             tensors = list(module.parameters()) + list(module.buffers())
             memo = {id(tensor): self._weight_tensor(tensor, device) for tensor in tensors}
-            self.root.add_module(name, copy.deepcopy(module, memo))
+            self.root.add_module(name, copy_of(module, memo))
         return name
 
     def _output(self, node, output_device):

@@ -27,6 +27,9 @@ class Plan:
     # The plan in the library, if that made it.
     handle: object = field(default=None, repr=False, compare=False)
 
+    def __getstate__(self):  # the library makes its plan again from the text
+        return {**self.__dict__, "handle": None}
+
     def one_device(self):
         """The device that all ops are on; None if they are on several."""
         used = set(self.placement.values())
@@ -123,15 +126,24 @@ def _all_on(made, device, graph, settings):
         op.pop("start_ns", None)
         op.pop("finish_ns", None)
     text = json.dumps(content, indent=1) + "\n"
-    with tempfile.TemporaryDirectory(prefix="tutti-") as folder:
-        path = Path(folder) / "plan.json"
-        path.write_text(text, encoding="utf-8")
-        summary = json.loads(run(["simulate", *_problem(graph, folder, settings), "--noise", "0", "--plan", path, "--json"]))
     alone = parse(text, "plan.json")
     alone.graph = made.graph
     keep = {key: made.summary[key] for key in ("lower_bound_ns", "single_device_ns") if key in made.summary}
-    alone.summary = {**keep, "policy": alone.policy, "makespan_ns": summary["makespan_ns"]}
+    alone.summary = {**keep, "policy": alone.policy, "makespan_ns": _simulated_ns(alone, graph, settings)}
     return alone
+
+
+def _simulated_ns(made, graph, settings):
+    from .library import available
+    if available():
+        from .problems import Problem
+        problem = Problem(graph, settings["machine"], settings["costs"], settings["constraints"], noise=0.0)
+        return problem.simulate(made, settings["seed"]).makespan_ns
+    with tempfile.TemporaryDirectory(prefix="tutti-") as folder:
+        path = Path(folder) / "plan.json"
+        made.save(path)
+        return json.loads(run(["simulate", *_problem(graph, folder, settings), "--noise", "0", "--plan", path,
+                               "--json"]))["makespan_ns"]
 
 
 def _problem(graph, folder, settings):

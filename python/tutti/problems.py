@@ -8,7 +8,7 @@ import json
 import os
 from array import array
 from collections.abc import Mapping, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int32, c_int64
+from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint64
 from dataclasses import dataclass
 from typing import Any, Iterable, Optional, Union
 
@@ -218,6 +218,7 @@ class Problem:
         plan.summary = {"graph": self.name, "machine": self.machine_name, "policy": plan.policy, "makespan_ns": makespan,
                         "lower_bound_ns": bound, "gap": makespan / bound - 1 if bound > 0 else None,
                         "evaluations": its.tutti_plan_evaluations(handle.value)}
+        handle.says = dict(plan.placement), dict(plan.priority)
         plan.handle = handle
         return plan
 
@@ -235,20 +236,34 @@ class Problem:
         devices. Without priorities, the first op in the graph goes first."""
         if isinstance(devices, Mapping):
             numbers = {name: i for i, name in enumerate(self.device_names())}
+            unknown = set(devices) - set(self.op_names())
+            if unknown:
+                raise TuttiError(f"the placement has op '{min(unknown, key=str)}', which the graph has not", 2)
             try:
                 devices = [numbers[devices[op]] for op in self.op_names()]
             except KeyError as missing:
                 raise TuttiError(f"the placement lacks op {missing}, or names a device of that name, which is not "
                                  "there", 2) from None
         count = len(devices)
-        order = None if priorities is None else (c_int64 * count)(*priorities)
+        placed = (c_int32 * count)(*[lib.whole(device, "a device", c_int32) for device in devices])
+        order = None
+        if priorities is not None:
+            given = [lib.whole(priority, "a priority", c_int64) for priority in priorities]
+            if len(given) != count:
+                raise TuttiError(f"{len(given)} priorities for {count} ops; give one for each", 2)
+            order = (c_int64 * count)(*given)
         error = lib.Error()
-        made = lib.library().tutti_plan_of(self.handle.value, (c_int32 * count)(*devices), order, count, byref(error))
+        made = lib.library().tutti_plan_of(self.handle.value, placed, order, count, byref(error))
         return self._plan(made, error)
 
     def _handle_of(self, plan: Plan) -> lib.Handle:
-        if plan.handle is not None:
+        says = plan.placement, plan.priority
+        if plan.handle is not None and plan.handle.says == says:
             return plan.handle
+        made = parse(plan.text, "the plan") if plan.text else None
+        if made is None or (made.placement, made.priority) != says:  # it was made or changed by hand
+            order = [plan.priority.get(op, i) for i, op in enumerate(self.op_names())]
+            return self.place(plan.placement, order).handle
         error, text = lib.Error(), plan.text.encode()
         made = lib.library().tutti_plan_parse(self.handle.value, text, len(text), b"plan", byref(error))
         return lib.Handle(made, "tutti_plan_free", error)
@@ -262,8 +277,11 @@ class Problem:
 
     def makespans_ns(self, plan: Plan, count: int, first_seed: int = 1) -> memoryview:
         """The makespans of so many runs, with one seed after another."""
+        if lib.whole(count, "count", c_int32) < 0:
+            raise TuttiError(f"count is {count}; it must be 0 or more", 2)
         error, its, made = lib.Error(), self._handle_of(plan), (c_int64 * count)()
-        code = lib.library().tutti_makespans(self.handle.value, its.value, first_seed, made, count, byref(error))
+        seed = lib.whole(first_seed, "first_seed", c_uint64)
+        code = lib.library().tutti_makespans(self.handle.value, its.value, seed, made, count, byref(error))
         lib.check(code, error)
         return memoryview(made).cast("B").cast("q")
 

@@ -10,16 +10,21 @@ A node is
 
 import contextlib
 import dis
+import enum
 import inspect
 import operator
+import warnings
 
 import torch
 from torch import fx
+from torch.nn.utils.rnn import PackedSequence
 
 from .binary import TuttiError
 
 # They take no tensors, so torch does not report calls of them to fx.
 _FACTORIES = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randn", "zeros")
+_FIXED = (type(None), bool, str, enum.Enum)  # arguments that choose a branch: a graph is for their value
+OMITTED = "(omitted)"  # the default of such an argument in a graph
 _METADATA_ATTRIBUTES = {"shape", "dtype", "device", "ndim", "requires_grad", "is_cuda", "layout"}
 _METADATA_METHODS = {"size", "dim", "numel", "stride", "ndimension", "nelement", "element_size",
                      "is_contiguous", "is_floating_point", "get_device"}
@@ -61,6 +66,9 @@ class _Tracer(fx.Tracer):
         finally:
             self.modules.pop()
 
+    def create_arg(self, value):
+        return value if isinstance(value, enum.Enum) else super().create_arg(value)
+
     def proxy(self, node):
         return _Proxy(node, self)
 
@@ -91,60 +99,102 @@ def _traced_factories(tracer):
 
 
 def bind(model, inputs):
-    """The arguments of the model's forward by name: inputs are a tensor, a tuple in order, or a dict
-    by name."""
+    """The arguments of the model's forward: inputs are a tensor, a tuple in order, or a dict by name."""
     if isinstance(inputs, torch.Tensor):
         inputs = (inputs,)
     signature = inspect.signature(model.forward)
     try:
         if isinstance(inputs, dict):
-            return signature.bind(**inputs).arguments
-        return signature.bind(*inputs).arguments
+            return signature.bind(**inputs)
+        return signature.bind(*inputs)
     except TypeError as error:
         raise TuttiError(f"the inputs do not fit {type(model).__name__}.forward: {error}") from None
 
 
 class Traced:
-    """A model as a torch.fx graph. Arguments that were not given are fixed to their defaults."""
+    """A model as a torch.fx graph. Arguments that were not given are fixed to their defaults, and flags such as None and
+    True to what was given. kept: Kept(model), by which it is left as it was."""
 
-    def __init__(self, model, inputs):
+    def __init__(self, model, inputs, kept):
         self.model = model
-        self.arguments = bind(model, inputs)
-        fixed = {name: parameter.default
-                 for name, parameter in inspect.signature(model.forward).parameters.items()
-                 if name not in self.arguments and parameter.default is not inspect.Parameter.empty}
+        bound = bind(model, inputs)
+        self.parameters = inspect.signature(model.forward).parameters
+        for name, value in bound.arguments.items():  # those of inference mode count no changes
+            if any(tensor.is_inference() for tensor in tensors_in(value)):
+                bound.arguments[name] = map_tensors(value, torch.clone)
+        self.arguments = bound.arguments
+        self.call = (bound.args, bound.kwargs)  # the same, as the model takes them
+        self.fixed = {name: value for name, value in self.arguments.items() if isinstance(value, _FIXED)}
         tracer = _Tracer()
         try:
-            with _traced_factories(tracer):
-                self.graph = tracer.trace(model, concrete_args=fixed or None)
+            self._trace(tracer)
+            self.root = tracer.root
+            self.module_of = tracer.module_of
+            made = {node.target: self._at(node.target) for node in self.graph.nodes if node.op == "get_attr"}
+        finally:
+            kept.put_back()
+        # Tensors that forward makes of nothing but numbers: fx gives them to the model, which does not keep them.
+        self.constants = {target: value for target, value in made.items() if self._at(target) is not value}
+
+    def _trace(self, tracer):
+        name = type(self.model).__name__
+        several = [key for key, parameter in self.parameters.items()
+                   if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.KEYWORD_ONLY)]
+        if any(key in self.arguments and self.parameters[key].kind != inspect.Parameter.KEYWORD_ONLY for key in several):
+            raise TuttiError(_sentence_of_signature(name, several))
+        fixed = {key: parameter.default for key, parameter in self.parameters.items()
+                 if key not in self.arguments and parameter.default is not inspect.Parameter.empty}
+        try:
+            with _traced_factories(tracer), warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Was not able to add assertion")
+                self.graph = tracer.trace(self.model, concrete_args={**fixed, **self.fixed} or None)
         except Exception as error:  # anything that the model's own code raises when it gets a proxy
             first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise TuttiError(f"torch.fx cannot capture {type(model).__name__}: {first_line}; control flow that "
-                             "depends on values has to be taken out, or put into a leaf module") from error
+            if several and isinstance(error, TypeError) and "code()" in first_line:
+                raise TuttiError(_sentence_of_signature(name, several)) from error
+            remedy = "control flow that depends on values has to be taken out, or put into a leaf module"
+            if isinstance(error, NotImplementedError) and "argument of type" in first_line:
+                remedy = "values and outputs may be tensors, numbers, tuples, lists and dicts"
+            raise TuttiError(f"torch.fx cannot capture {name}: {first_line}; {remedy}") from error
         self._forget_fixed_arguments()
-        self.root = tracer.root
-        self.module_of = tracer.module_of
 
     def _forget_fixed_arguments(self):
-        """fx keeps them as arguments, and checks in each run that they have not changed."""
+        """fx keeps them as arguments, and checks in each run that they have not changed. Those that were given stay
+        arguments, which the graph does not read."""
         def erase(node):
             for user in list(node.users):
                 erase(user)
             self.graph.erase_node(node)
+        given = {f"{name}_1": name for name in self.fixed}
         for node in list(self.graph.nodes):
-            if node.op == "placeholder" and node.target not in self.arguments:
+            if node.op != "placeholder" or node.target in self.arguments:
+                continue
+            if node.target in given:
+                for user in list(node.users):
+                    erase(user)
+                node.target = given[node.target]
+                node.args = (OMITTED,) if node.args else ()
+            else:
                 erase(node)
+
+    def _at(self, target):
+        value = self.root
+        for part in target.split("."):
+            value = getattr(value, part, None)
+        return value
 
     def weight(self, node):
         """The tensor of a get_attr node."""
-        value = self.root
-        for part in node.target.split("."):
-            value = getattr(value, part)
-        return value
+        return self.constants[node.target] if node.target in self.constants else self._at(node.target)
 
     def submodule(self, node):
         """The module of a call_module node."""
         return self.root.get_submodule(node.target)
+
+
+def _sentence_of_signature(name, several):
+    return (f"torch.fx cannot capture {name}, whose forward takes keyword-only or variable arguments ({', '.join(several)}); "
+            "capture a module that calls it, and whose forward names its arguments one by one")
 
 
 def looks_at_metadata(node):
@@ -179,7 +229,8 @@ def kind_of(node, traced):
 
 
 def is_item_of(node):
-    return node.op == "call_function" and node.target is operator.getitem
+    """True for value[i], and value.name, as the outputs of topk are read."""
+    return node.op == "call_function" and node.target in (operator.getitem, getattr)
 
 
 def tensors_in(value):
@@ -199,7 +250,11 @@ def map_tensors(value, change):
         return change(value)
     if isinstance(value, tuple):
         parts = [map_tensors(part, change) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        if isinstance(value, PackedSequence):
+            parts[1] = value.batch_sizes  # torch wants them in host memory
+        if type(value) is tuple:
+            return tuple(parts)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
         return [map_tensors(part, change) for part in value]
     if isinstance(value, dict):

@@ -102,7 +102,7 @@ class Cli : public ::testing::Test {
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
     ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-    const rlimit seconds{20, 20};  // what hangs shall fail
+    const rlimit seconds{120, 120};  // what hangs shall fail
     ::setrlimit(RLIMIT_CPU, &seconds);
     if (wish.longest_file > 0) {
       const rlimit bytes{static_cast<rlim_t>(wish.longest_file),

@@ -130,13 +130,17 @@ Result<void> BatchArguments::take_experiment() {
     return invalid_input(error.what());
   }
   machines_from_file_ = !machines_given;
+  const auto from_file = [&](const std::string& flag) {
+    return std::any_of(taken.begin(), taken.end(),
+                       [&](const std::string& one) { return one.starts_with(flag + " "); });
+  };
   for (const auto& [flag, path] : {std::pair("--costs", &inputs.costs),
                                    {"--constraints", &inputs.constraints},
                                    {"--network", &search.network}}) {
-    const bool from_file = std::any_of(
-        taken.begin(), taken.end(),
-        [&, name = flag](const auto& one) { return one.starts_with(std::string(name) + " "); });
-    if (from_file) *path = in_folder(*path);
+    if (from_file(flag)) *path = in_folder(*path);
+  }
+  if (from_file("--output") && output != "-") {  // need not exist yet
+    output = (std::filesystem::path(folder_) / output).string();
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "tutti/base/file/fields.h"
 #include "tutti/base/file/json_lines.h"
 #include "tutti/base/file/json_writer.h"
+#include "tutti/graph/import/text.h"
 
 namespace tutti {
 namespace {
@@ -31,7 +32,8 @@ Result<Number> number_in(const std::string& text, const std::string& column) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{} || rest != end) {
-    return invalid_input(fmt::format("\"{}\" is no {}", text, column));
+    return invalid_input(
+        fmt::format("\"{}\" is no {}; remove the row, and it is made again", shown(text), column));
   }
   return number;
 }
@@ -145,13 +147,27 @@ Result<Sample> from_csv(const std::string& line, const std::vector<Column>& colu
   if (!cells) return cells.error();
   if (cells->size() != columns.size()) {
     return invalid_input(
-        fmt::format("a sample has {} cells, not {}", columns.size(), cells->size()));
+        fmt::format("a sample has {} cells, not {}; remove the row, and it is made again",
+                    columns.size(), cells->size()));
   }
   Sample sample;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (const auto good = columns[i].read(sample, (*cells)[i]); !good) return good.error();
   }
   return sample;
+}
+
+// What no experiment makes, so that the row was changed by hand.
+Result<void> check_possible(const Sample& sample) {
+  std::string wrong;
+  const int64_t least = sample.lower_bound_ns > 0 ? 1 : 0;  // ops may take no time
+  if (sample.makespan_ns && *sample.makespan_ns < least) {
+    wrong = fmt::format("makespan_ns is {}, and no run is that short", *sample.makespan_ns);
+  } else if (sample.runs < 1 || sample.run < 0 || sample.run >= sample.runs) {
+    wrong = fmt::format("run {} is not one of {} runs, counted from 0", sample.run, sample.runs);
+  }
+  if (wrong.empty()) return {};
+  return invalid_input(wrong + "; remove the row, and it is made again");
 }
 
 // The text of a value as CSV has it.
@@ -267,6 +283,7 @@ Result<SamplesRead> read_samples(Source& source, const SampleFormat& format) {
       sample = from_json(*document, columns);
     }
     if (!sample) return refused(sample.error());
+    if (const auto good = check_possible(*sample); !good) return refused(good.error());
     read.samples.push_back({std::move(*sample), line->number});
   }
 }

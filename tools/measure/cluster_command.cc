@@ -150,8 +150,11 @@ int run_jobs_for_real(const ClusterArguments& arguments, const Cluster& cluster,
                       JobArrivals& arrivals) {
   if (!arguments.adapt.empty()) {
     // Before the runs, which take long.
-    if (const auto output = probe_output(arguments.adapted); !output) {
-      return report(output.error());
+    std::vector<std::string> read = arguments.arriving.graphs;
+    read.insert(read.end(),
+                {arguments.adapt, arguments.machine, arguments.costs, arguments.arriving.replay});
+    if (const auto good = check_output("--adapted", arguments.adapted, read); !good) {
+      return report(good.error());
     }
   }
   const auto feed =

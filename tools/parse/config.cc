@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "tools/parse/refusal.h"
 #include "tutti/base/file/source.h"
 #include "tutti/base/suggest.h"
+#include "tutti/graph/import/text.h"
 
 namespace tutti {
 namespace {
@@ -165,10 +167,27 @@ bool names_experiment(const CLI::App& command) {
   return graphs != nullptr && graphs->count() == 1 && graphs->results()[0].ends_with(".toml");
 }
 
+bool chooses_policy(const CLI::Option& option) {
+  const char* const flags[] = {"policy", "policies", "plan", "online"};
+  return std::any_of(std::begin(flags), std::end(flags),
+                     [&](const char* flag) { return option.check_lname(flag); });
+}
+
 bool holds_tables(const Document& item) {
   return std::any_of(item.items.begin(), item.items.end(), [](const Document& part) {
     return part.kind == Kind::object || part.kind == Kind::array;
   });
+}
+
+// True if a key above it in the table is the same flag: tail_weight and tail-weight.
+bool stands_twice(const Document& table, size_t at) {
+  return std::any_of(
+      table.keys.begin(), table.keys.begin() + static_cast<std::ptrdiff_t>(at),
+      [&](const std::string& key) { return flag_of(key) == flag_of(table.keys[at]); });
+}
+
+std::string twice_text(const std::string& key) {
+  return fmt::format("\"{}\" is set twice, once with _ and once with -; leave one out", key);
 }
 
 class Checker {
@@ -191,6 +210,8 @@ class Checker {
         if (const auto good = check(item, *next, path + " " + key); !good) return good;
       } else if (std::find(flags.begin(), flags.end(), flag_of(key)) == flags.end()) {
         return unknown(item, path + " has no flag", flag_of(key), flags);
+      } else if (stands_twice(table, i)) {
+        return error_at(file_, item.line, twice_text(key));
       } else if (holds_tables(item)) {
         return error_at(file_, item.line,
                         fmt::format("\"{}\" must be a value or a list of values", key));
@@ -204,7 +225,7 @@ class Checker {
                        const std::vector<std::string>& known) const {
     const std::string meant = did_you_mean(key, known);
     return error_at(file_, item.line,
-                    fmt::format("{} '{}'{}", sentence, key,
+                    fmt::format("{} '{}'{}", sentence, shown(key),
                                 meant.empty() ? "; keys are the long flags of its help" : meant));
   }
 
@@ -259,6 +280,11 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
   for (size_t i = 0; i < table.items.size(); ++i) {
     const std::string& key = table.keys[i];
     const Document& item = table.items[i];
+    if (item.kind == Kind::object && how.exact) {
+      refuse(how.file, item.line,
+             fmt::format("an experiment has no table '[{}]'; write its keys at the top of the file",
+                         shown(key)));
+    }
     if (item.kind == Kind::object || (how.exact && key == kSchemaVersion)) continue;
     CLI::Option* option = find_flag(command, key, how.positionals);
     if (option == nullptr && how.exact) {
@@ -266,10 +292,12 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
       add_flags_of(command, how.positionals, known);
       const std::string meant = did_you_mean(flag_of(key), known);
       refuse(how.file, item.line,
-             fmt::format("there is no key '{}'{}", key,
+             fmt::format("there is no key '{}'{}", shown(key),
                          meant.empty() ? "; known are: " + comma_list(known) : meant));
     }
+    if (option != nullptr && stands_twice(table, i)) refuse(how.file, item.line, twice_text(key));
     if (option == nullptr || option->count() > 0) continue;
+    if (how.wanted && !how.wanted(*option)) continue;
     if (const std::string other = stands_against(*option); !other.empty()) {
       const bool both_here = std::any_of(here.begin(), here.end(), [&](const CLI::Option* one) {
         return one->get_name(false, false) == other;
@@ -280,6 +308,10 @@ void take_table(CLI::App& command, const Document& table, const TakeTable& how,
     }
     const std::vector<std::string> words = words_of(*option, item, how.file, key);
     if (words.empty()) continue;
+    if (std::find(words.begin(), words.end(), "") != words.end()) {
+      refuse(how.file, item.line,
+             fmt::format("\"{}\" is empty; give it a value, or leave it out", key));
+    }
     try {
       if (is_switch(*option)) {
         option->add_result(option->get_flag_value("--" + flag_of(key), words[0]));
@@ -312,10 +344,15 @@ std::vector<CLI::ConfigItem> ConfigHook::from_config(std::istream& /*unused*/) c
     commands.push_back(chosen[0]);
   }
   if (names_experiment(*commands.back())) return {};
+  CLI::App& command = *commands.back();
   const std::vector<const Document*> tables = tables_for(file_.content, path);
-  for (size_t i = tables.size(); i-- > 0;) {
-    take_table(*commands.back(), *tables[i], {.file = file_.path}, taken_);
-  }
+  const auto take = [&](const std::function<bool(const CLI::Option&)>& wanted) {
+    for (size_t i = tables.size(); i-- > 0;) {
+      take_table(command, *tables[i], {.file = file_.path, .wanted = wanted}, taken_);
+    }
+  };
+  take(chooses_policy);  // first: whether the others are of use depends on it
+  take([&](const CLI::Option& option) { return of_use_(command, option); });
   return {};
 }
 

@@ -8,8 +8,10 @@
 #define TUTTI_TOOLS_PARSE_CONFIG_H_
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tutti/base/file/document.h"
@@ -32,11 +34,16 @@ enum class ProgramPart { whole, companion };
 // are not.
 Result<void> check_config(const ConfigFile& file, const CLI::App& app, ProgramPart part);
 
+// Whether a default is of use to a command whose flags of policies and plans are set already.
+using OfUse = std::function<bool(const CLI::App&, const CLI::Option&)>;
+
 // Gives flags that were not given on the command line their values: a hook for the parser to call
-// between reading the words and looking at what is required. The file must outlive it.
+// between reading the words and looking at what is required. The file must outlive it. Defaults
+// that are of no use are left out.
 class ConfigHook : public CLI::Config {
  public:
-  ConfigHook(const ConfigFile& file, CLI::App& app) : file_(file), app_(app) {}
+  ConfigHook(const ConfigFile& file, CLI::App& app, OfUse of_use)
+      : file_(file), app_(app), of_use_(std::move(of_use)) {}
 
   std::string to_config(const CLI::App* app, bool defaults, bool descriptions,
                         std::string prefix) const override;
@@ -49,16 +56,18 @@ class ConfigHook : public CLI::Config {
  private:
   const ConfigFile& file_;
   CLI::App& app_;
+  OfUse of_use_;
   mutable std::vector<std::string> taken_;  // from_config is const
 };
 
 // Gives the command's flags, and positionals if `positionals` says so, what the table says, unless
 // they were given. Appends what was taken. `exact`: a name that the command does not have is wrong.
-// Throws CLI::ConfigError.
+// Options that `wanted` refuses are left out; null: all are wanted. Throws CLI::ConfigError.
 struct TakeTable {
   std::string file;
   bool positionals = false;
   bool exact = false;
+  std::function<bool(const CLI::Option&)> wanted{};
 };
 void take_table(CLI::App& command, const Document& table, const TakeTable& how,
                 std::vector<std::string>& taken);

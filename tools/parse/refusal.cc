@@ -161,4 +161,14 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error,
   return fmt::format("{}; {}", value_error_text(error), help);
 }
 
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (has(option->results(), "")) {
+      throw CLI::ValidationError(option->get_name(false, false) +
+                                 " needs a value, and the one given is empty");
+    }
+  }
+  for (const CLI::App* sub : app.get_subcommands()) refuse_empty_values(*sub);
+}
+
 }  // namespace tutti

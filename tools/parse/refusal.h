@@ -36,6 +36,10 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error,
 // What is wrong with the value of a flag, without the hint at the help.
 std::string value_error_text(const CLI::ParseError& error);
 
+// No flag or argument takes an empty text: commands would take it for one that was not given.
+// Throws CLI::ValidationError if one has it, of this command or of those below it that were called.
+void refuse_empty_values(const CLI::App& app);
+
 }  // namespace tutti
 
 #endif  // TUTTI_TOOLS_PARSE_REFUSAL_H_

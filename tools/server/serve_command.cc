@@ -200,6 +200,7 @@ int run_serve(ServeArguments arguments) {
       arguments.state.empty() ? default_state() : Result<std::string>(arguments.state);
   if (!folder) return report(folder.error());
   if (arguments.serving.runtime == "cluster") arguments.serving.runtime = "sim";  // as in 0.1
+  arguments.serving.tokens = arguments.token_file;
   arguments.serving.allow_commands = arguments.daemon.allow_commands;
   Serving serving(arguments.serving);
   Result<ClientRules> clients = serving.clients();

@@ -1,6 +1,7 @@
 #include "tools/server/serving.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "tutti/policy/registry.h"
 #include "tutti/runtime/arriving/host_counters.h"
 #include "tutti/search/deciders.h"
+#include "tutti/serve/http/tokens.h"
 
 namespace tutti {
 namespace {
@@ -58,6 +60,24 @@ Result<std::unique_ptr<CommandRunner>> command_runner(const ServingOptions& opti
     made.machine = std::make_shared<const Machine>(std::move(*slots));
   }
   return std::make_unique<CommandRunner>(std::move(made), machine, shares);
+}
+
+// A file of a model.
+std::string model_file(const std::string& policy) {
+  return is_model(policy) ? policy.substr(policy.find('=') + 1) : "";
+}
+
+// Reading a pipe or a terminal may block, and a device may have no end: a server that runs reads
+// none.
+Result<void> check_regular(const std::string& path) {
+  if (path == "-") {
+    return invalid_input("- names standard input, which a server that runs does not read");
+  }
+  struct stat info {};
+  if (path.empty() || ::stat(path.c_str(), &info) != 0)
+    return {};  // read, or a name of another kind
+  if (S_ISREG(info.st_mode)) return {};
+  return invalid_input(path + ": is no regular file, and a server that runs reads no others");
 }
 
 void add_content(Fingerprint& fingerprint, const std::string& path) {
@@ -134,9 +154,7 @@ uint64_t Serving::digest_of(const ServingOptions& options, const Machine& machin
   fingerprint.add(machine.fingerprint());
   fingerprint.add(std::string_view(options.costs));
   add_content(fingerprint, options.costs);
-  if (is_model(options.policy)) {
-    add_content(fingerprint, options.policy.substr(options.policy.find('=') + 1));
-  }
+  add_content(fingerprint, model_file(options.policy));
   return fingerprint.value();
 }
 
@@ -163,6 +181,13 @@ Result<void> Serving::reload(Daemon& daemon, const ReloadRequest& request) {
   if (!request.policy.empty()) options.policy = request.policy;
   if (!request.machine.empty()) options.machine = request.machine;
   if (!request.costs.empty()) options.costs = request.costs;
+  for (const std::string& file : {options.machine, options.costs, model_file(options.policy),
+                                  options.clients, options.tokens}) {
+    if (const Result<void> good = check_regular(file); !good) return good;
+  }
+  if (!options.tokens.empty()) {
+    if (const Result<Tokens> read = load_tokens(options.tokens); !read) return read.error();
+  }
   Result<ClientRules> rules = clients();
   if (!rules) return rules.error();
   const Result<Machine> machine = load_machine(options.machine);

@@ -23,6 +23,7 @@ struct ServingOptions {
   std::string policy = "critical_path";
   std::string fallback = "graphene";
   std::string clients;  // a file; empty: clients have no shares
+  std::string tokens;   // a file that another reads; a reload is refused if it is wrong
   int parallel = 0;     // 0: one for each usable core
   uint64_t seed = 1;
   bool allow_commands = false;

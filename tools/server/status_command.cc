@@ -175,6 +175,7 @@ Result<void> show_job(const StatusArguments& arguments, HttpClient& client, cons
     const Result<Answer> trace = ask(client, "GET", address + "/trace");
     if (!trace) return trace.error();
     if (Result<void> written = write_file(arguments.trace, trace->body); !written) return written;
+    if (arguments.trace == "-") return {};  // nothing else, so that it can be read as JSON
   }
   const Result<Answer> history = ask(client, "GET", address + "/history");
   if (arguments.server.json) {
@@ -187,8 +188,7 @@ Result<void> show_job(const StatusArguments& arguments, HttpClient& client, cons
   }
   fmt::print("{}\n", job_line(job.document));
   if (history) print_history(history->document);
-  if (!arguments.trace.empty() && arguments.trace != "-")
-    fmt::print("trace written to {}\n", arguments.trace);
+  if (!arguments.trace.empty()) fmt::print("trace written to {}\n", arguments.trace);
   return {};
 }
 

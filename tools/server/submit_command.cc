@@ -71,6 +71,10 @@ int run_submit(const SubmitArguments& arguments) {
   if (arguments.id) {
     if (const Result<void> good = check_job_id(*arguments.id); !good) return report(good.error());
   }
+  // CLI::Range takes what is no number.
+  if (std::isnan(arguments.deadline_s) || std::isnan(arguments.retry_s)) {
+    return report(invalid_input("--deadline and --retry are numbers of seconds"));
+  }
   const Result<std::string> content = content_of(arguments);
   if (!content) return report(content.error());
   Result<HttpClient> client = arguments.server.connect();

@@ -87,6 +87,23 @@ TEST(Door, ARunWithOwnOpsComputesAndKeepsWhatNoOpReads) {
   EXPECT_THROW(engine.run(plan), tutti::Error);  // it is of another problem
 }
 
+TEST(Door, AShapeWithoutSizesIsAScalar) {
+  tutti::GraphBuilder graph("scalar");
+  const auto numbers = graph.input("numbers", {4});
+  const auto sum = graph.op("sum", "sum", {numbers}, {});
+  const tutti::Problem problem(graph.build(), tutti::Machine("this-host:1x1"));
+  const auto add_up = [](const tutti::Call& call) {
+    float all = 0;
+    for (const float number : call.operand<float>(0)) all += number;
+    call.output<float>(0)[0] = all;
+  };
+  tutti::Engine engine(problem, {{"sum", add_up}});
+  engine.set_input(numbers, std::vector<float>{1, 2, 3, 4});
+  const auto result = engine.run(tutti::Plan(problem, {.policy = "heft"}));
+  ASSERT_EQ(result.value<float>(sum).size(), 1u);
+  EXPECT_EQ(result.value<float>(sum)[0], 10);
+}
+
 TEST(Door, AFunctionThatThrowsEndsTheRunWithItsSentenceAndTheNextRunIsNotAffected) {
   tutti::GraphBuilder graph("one");
   const tutti::Value out = graph.op("a", "maybe", {}, {1}, {.flops = 1});

@@ -39,6 +39,7 @@ class Call {
     }
     size_t size = 1;
     for (int32_t d = 0; d < blocks[i].rank; ++d) size *= static_cast<size_t>(blocks[i].shape[d]);
+    if (blocks[i].data == nullptr) return {};  // a value of no bytes
     return {static_cast<T*>(blocks[i].data), size};
   }
 

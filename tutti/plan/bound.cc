@@ -67,6 +67,7 @@ class Assembly {
       communication = best_within(windows, interval);
     }
     return {.load = load.bound * instance_.tick,
+            .load_per_pass = load.per_pass,
             .path = path * instance_.tick,
             .interval = interval * instance_.tick,
             .communication = communication * instance_.tick};
@@ -101,8 +102,9 @@ Bounds lower_bounds(const Problem& problem, const BoundLimits& limits) {
   return bounds;
 }
 
-// Three reasons. N passes are N times the work, so the load bound holds for each. A device runs all
-// ops that are placed on it once per pass, and those of a colocation group are placed on one. A
+// Three reasons. N passes are N times the work, so the load bound holds for each, but for its
+// rounding: one op on two slots takes its whole time once, and half of it per pass. A device runs
+// all ops that are placed on it once per pass, and those of a colocation group are placed on one. A
 // pass takes no less than a run alone (but for streams, which may set out before it begins), and
 // `in_flight` of them end in that time at most.
 Duration bound_per_pass(const Problem& problem, const Bounds& bounds, int in_flight) {
@@ -125,7 +127,7 @@ Duration bound_per_pass(const Problem& problem, const Bounds& bounds, int in_fli
   }
   const Duration alone =
       std::max({bounds.load, bounds.path, bounds.interval, bounds.communication});
-  return std::max({bounds.load, heaviest, (alone + Duration(in_flight - 1)) / in_flight});
+  return std::max({bounds.load_per_pass, heaviest, (alone + Duration(in_flight - 1)) / in_flight});
 }
 
 double gap_to(Duration bound, double makespan_ns) {

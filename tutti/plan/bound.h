@@ -25,6 +25,7 @@ namespace tutti {
 // interval.
 struct Bounds {
   Duration load{0};           // all work, divided over unequal devices as well as can be
+  Duration load_per_pass{0};  // the same if the graph is run again and again; never above load
   Duration path{0};           // the longest chain, each op on its fastest device
   Duration interval{0};       // work that must be done between two points in time
   Duration communication{0};  // the same, where inputs share an op's device or pay a transfer

@@ -32,6 +32,15 @@ TEST(Bound, RoundsTheLoadUpToWhatDividesAllTimes) {
   EXPECT_EQ(bounds.path, 4ns);
 }
 
+TEST(Bound, OfAPassSharesSlotsWithOtherPasses) {
+  // One op of 1000 on two slots: a run takes 1000, but in the long run two end in that time.
+  const Problem problem = problem_of(graph_of({{{1000ns}}}), machine_with({2}));
+  const Bounds bounds = bounds_of(problem);
+  EXPECT_EQ(bounds.load, 1000ns);
+  EXPECT_EQ(bound_per_pass(problem, bounds, 8), 500ns);
+  EXPECT_EQ(bound_per_pass(problem, bounds, 1), 1000ns);
+}
+
 TEST(Bound, DividesTheLoadOverUnequalDevices) {
   // Four ops, each 10 on d0 and 30 on d1. In T, d0 does T / 10 of them and d1 does T / 30:
   // T (1/10 + 1/30) = 4, so T = 30.

@@ -82,5 +82,36 @@ TEST(Problem, IsInfeasibleWhenAnOpIsLeftWithoutADevice) {
   EXPECT_NE(problem.error().message.find("op 'a' is left without a device"), std::string::npos);
 }
 
+TEST(Problem, NamesTheInputThatNoLinkBringsToADeviceThatMayRunItsOp) {
+  // The host is joined to the first device alone, which a must not run on.
+  Machine machine = machine_from(R"({"schema_version":1,"name":"row","host":[{"name":"host"}],
+      "device":[{"name":"d0","kind":"k"},{"name":"d1","kind":"k"}],
+      "link":[{"name":"l0","between":["host","d0"],"bandwidth_bytes_per_s":1e9},
+              {"name":"l1","between":["d0","d1"],"bandwidth_bytes_per_s":1e9}]})");
+  const Result<Problem> problem =
+      Problem::make(graph_from(R"("inputs":[{"name":"x","bytes":8,"residence":"host"}],
+          "ops":[{"name":"a","operands":["x"],"run_time_ns":1}])"),
+                    std::move(machine), {}, {.pins = {{"a", {"d1"}}}});
+  ASSERT_FALSE(problem);
+  EXPECT_NE(problem.error().message.find("input 'x' is on 'host', from which machine 'row' has no "
+                                         "link to a device that may run op 'a'"),
+            std::string::npos)
+      << problem.error().message;
+}
+
+TEST(Problem, NamesTheInputThatNoLinkBringsToADevice) {
+  // The host's memory has no links; b reads nothing from there, a does.
+  const Result<Problem> problem = Problem::make(
+      graph_from(R"("inputs":[{"name":"x","bytes":8,"residence":"host"}],
+          "ops":[{"name":"b","run_time_ns":1},{"name":"a","operands":["x"],"run_time_ns":1}])"),
+      machine_from(R"({"schema_version":1,"name":"apart","device":[{"name":"d","kind":"k"}]})"),
+      {});
+  ASSERT_FALSE(problem);
+  EXPECT_EQ(problem.error().kind, Error::Kind::infeasible);
+  EXPECT_EQ(problem.error().message,
+            "input 'x' is on 'host', from which machine 'apart' has no link to a device that may "
+            "run op 'a'; add a [[link]] to the machine, or give the input another residence");
+}
+
 }  // namespace
 }  // namespace tutti

@@ -262,8 +262,10 @@ class ProblemBuilder {
     forbid_unreachable();
   }
 
-  // A device that an input's home does not reach cannot run the input's readers.
+  // A device that an input's home does not reach cannot run the input's readers. Device memories
+  // reach all devices: only a host's may not.
   void forbid_unreachable() {
+    mask_by_rules_ = mask_of_;
     for (const auto& [value, home] : problem_.homes_) {
       Mask allowed(static_cast<size_t>(problem_.machine.size()));
       bool all = true;
@@ -293,10 +295,34 @@ class ProblemBuilder {
                        fmt::join(kinds, "', '"));
   }
 
+  bool has_device(int mask) const {
+    const Mask& devices = masks_[static_cast<size_t>(mask)];
+    return std::find(devices.begin(), devices.end(), true) != devices.end();
+  }
+
+  // Of an op that has a device but for its inputs on the host.
+  std::string what_links_exclude(OpId op) const {
+    const std::span<const ValueId> operands = problem_.graph.operands(op);
+    const MemoryId host = problem_.machine.host_memory();
+    const auto input = std::find_if(operands.begin(), operands.end(), [&](ValueId value) {
+      return std::binary_search(problem_.homes_.begin(), problem_.homes_.end(),
+                                std::pair(value, host));
+    });
+    return fmt::format(
+        "input '{}' is on '{}', from which machine '{}' has no link to a device that may run op "
+        "'{}'; add a [[link]] to the machine, or give the input another residence",
+        problem_.graph.value_name(*input), problem_.machine.memory(host).name,
+        problem_.machine.name(), problem_.graph.op_name(op));
+  }
+
   void require_a_device() {
     for (const OpId op : problem_.graph.ops()) {
-      const Mask& mask = masks_[static_cast<size_t>(mask_of_[static_cast<size_t>(op.index)])];
-      if (std::find(mask.begin(), mask.end(), true) != mask.end()) continue;
+      const auto at = static_cast<size_t>(op.index);
+      if (has_device(mask_of_[at])) continue;
+      if (has_device(mask_by_rules_[at])) {
+        fail(infeasible(what_links_exclude(op)));
+        return;
+      }
       fail(infeasible(fmt::format(
           "op '{}' is left without a device: pins, forbidden pairs, colocation and costs together "
           "exclude every device of machine '{}'{}",
@@ -324,7 +350,8 @@ class ProblemBuilder {
   std::optional<NameIndex> names_;
   std::vector<Mask> masks_;
   std::map<Mask, int> mask_index_;
-  std::vector<int> mask_of_;  // by op
+  std::vector<int> mask_of_;        // by op
+  std::vector<int> mask_by_rules_;  // the same, whatever its inputs reach
   std::vector<int32_t> parent_;
   std::optional<Error> error_;
 };

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tutti/graph/limits.h"
+
 namespace tutti {
 namespace {
 
@@ -34,7 +36,7 @@ class KeepingReader {
     for (const Document& item : fields.items("stream_buffer_bytes")) {
       Fields entry(item, file_, "stream_buffer_bytes");
       const std::optional<size_t> memory = read_memory(entry);
-      const int64_t bytes = entry.integer("bytes", {});
+      const int64_t bytes = entry.integer("bytes", {.most = kMostBytes});
       if (memory) keeping_.stream_buffer_bytes[*memory] = bytes;
       entry.done_within(fields);
     }

@@ -17,6 +17,7 @@
 #include "tutti/search/exact/work_conserving.h"
 #include "tutti/search/held_out.h"
 #include "tutti/search/walk/annealing.h"
+#include "tutti/search/walk/cut_samples.h"
 #include "tutti/search/walk/neighbourhoods.h"
 #include "tutti/search/walk/random_keys.h"
 #include "tutti/search/walk/samples.h"
@@ -244,10 +245,25 @@ class Portfolio {
     return chosen;
   }
 
+  // Some walks draw cuts first.
+  std::unique_ptr<Improver> improver(int round, int island, const Walk& walk) {
+    // In the first round a walk has nothing to spend if a count is small.
+    if (round == 1 && draws_cuts(island, walk)) {
+      return std::make_unique<CutSamples>(problem_of(walk), improver_of(round, island, walk));
+    }
+    return improver_of(round, island, walk);
+  }
+
+  // One walk on the whole machine, and those on parts.
+  bool draws_cuts(int island, const Walk& walk) const {
+    return MinCut::is_available() && has_transfers_ && problem_.graph.size() <= kMany &&
+           !problem_.has_homed_weights() && (island == 1 || !walk.within.empty());
+  }
+
   // One walk searches over keys, the others anneal, with neighbourhood search in between. With
   // guides all walks begin with plans drawn from the trained policy, and keys get every fourth
   // round of one walk.
-  std::unique_ptr<Improver> improver(int round, int island, const Walk& walk) {
+  std::unique_ptr<Improver> improver_of(int round, int island, const Walk& walk) {
     const Problem& problem = problem_of(walk);
     if (problem_.has_homed_weights()) return weights_improver(round, island, problem);
     if (problem_.graph.size() > kMany) {

@@ -10,6 +10,7 @@
 #include "tutti/base/file/fields.h"
 #include "tutti/base/file/json_writer.h"
 #include "tutti/base/fingerprint.h"
+#include "tutti/graph/limits.h"
 #include "tutti/plan/check/check.h"
 
 namespace tutti {
@@ -67,7 +68,7 @@ void read_weights(Fields& fields, const Problem& problem, WeightKeeping& weights
     }
   }
   for (const Document& item : fields.items("buffers")) {
-    const auto bytes = fields.as_integer(item, "buffers", {});
+    const auto bytes = fields.as_integer(item, "buffers", {.most = kMostBytes});
     if (bytes) weights.stream_buffer_bytes.push_back(*bytes);
   }
 }

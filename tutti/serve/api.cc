@@ -167,9 +167,10 @@ std::optional<std::set<JobState>> states_of(std::string_view text) {
   return states;
 }
 
-void write_clients(const std::map<std::string, ClientFigures>& clients, MetricsText& text) {
+void write_clients(std::map<std::string, ClientFigures> clients, MetricsText& text) {
   const auto real = [](int64_t number) { return static_cast<double>(number); };
   text.family("tutti_client_jobs_open", "gauge", "Jobs that are not over, by client.");
+  clients.erase("");  // jobs without a client are in the other figures
   for (const auto& [name, one] : clients) {
     text.sample("tutti_client_jobs_open", {{"client", name}}, real(one.open));
   }
@@ -306,7 +307,7 @@ HttpReply Api::answer(const HttpRequest& request) {
       return counted(head.method == "POST" ? submit(request) : list(head));
     case Endpoint::job: {
       const std::string id = job_id_of(head.path);
-      return counted(head.method == "DELETE" ? cancel(id) : show(head, id));
+      return counted(head.method == "DELETE" ? cancel(id) : show(request, id));
     }
     case Endpoint::none:
       break;
@@ -376,11 +377,29 @@ HttpReply Api::list(const HttpHead& head) const {
   return {.body = json.text()};
 }
 
-HttpReply Api::show(const HttpHead& head, const std::string& id) const {
+// None if there is no such job. A client that has gone is waited for no longer.
+std::optional<JobFacts> Api::job_once_over(const std::string& id, std::chrono::seconds time,
+                                           const std::function<bool()>& gone) const {
+  constexpr std::chrono::milliseconds kBetweenLooks{200};
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    const bool last = !gone || left <= kBetweenLooks;
+    auto job =
+        daemon_.wait(id, last ? std::max(left, std::chrono::milliseconds(0)) : kBetweenLooks);
+    if (last || !job || is_over(job->state) || gone()) return job;
+    const DaemonFigures figures = daemon_.figures();
+    if (figures.stopping || !figures.broken.empty()) return job;
+  }
+}
+
+HttpReply Api::show(const HttpRequest& request, const std::string& id) const {
+  const HttpHead& head = request.head;
   if (auto wrong = check_parameters(head, {"wait"})) return *wrong;
   const auto seconds = whole_of(head, "wait", 0, 0, kLongestWaitSeconds);
   if (!seconds) return no_number("wait", 0, kLongestWaitSeconds);
-  const auto job = daemon_.wait(id, std::chrono::seconds(*seconds));
+  const auto job = job_once_over(id, std::chrono::seconds(*seconds), request.gone);
   if (!job) return refusal(404, "there is no job of that id");
   if (*seconds > 0 && !is_over(job->state)) {
     // A client that waits for what will not come would ask again at once.
@@ -474,7 +493,7 @@ HttpReply Api::metrics() const {
   text.sample("tutti_jobs_over_total", {{"state", "cancelled"}},
               real(figures.jobs.cancelled_total));
   write_clients(figures.jobs.clients, text);
-  write_device_time(daemon_.shares(), daemon_.served_by().devices, text);
+  write_device_time(daemon_.shares(), daemon_.share_devices(), text);
   text.counter("tutti_deadlines_missed_total", "Jobs that were not over at their deadline.",
                figures.jobs.missed_total);
   text.counter("tutti_reloads_total", "Times that machine or policy were replaced.",

@@ -46,7 +46,9 @@ class Api : public HttpHandler {
  private:
   HttpReply submit(const HttpRequest& request);
   HttpReply list(const HttpHead& head) const;
-  HttpReply show(const HttpHead& head, const std::string& id) const;
+  HttpReply show(const HttpRequest& request, const std::string& id) const;
+  std::optional<JobFacts> job_once_over(const std::string& id, std::chrono::seconds time,
+                                        const std::function<bool()>& gone) const;
   HttpReply cancel(const std::string& id);
   HttpReply drain();
   HttpReply reload(const HttpHead& head);

@@ -56,10 +56,6 @@ void Core::become(Job& job, JobState state) {
   ++count_of(state);
 }
 
-ClientFigures* Core::client_of(const Job& job) {
-  return job.facts.client.empty() ? nullptr : &figures_.clients[job.facts.client];
-}
-
 void Core::set_client_limits(ClientLimits limits) {
   client_limits_ = std::move(limits);
   // Whether there is one queue or one for each client may have changed.
@@ -106,7 +102,7 @@ std::optional<Core::Rank> Core::first_of(const Queue& queue) const {
 void Core::open(Job& job) {
   figures_.open_bytes += static_cast<int64_t>(job.content->size());
   ++figures_.accepting;
-  if (ClientFigures* const client = client_of(job)) ++client->open;
+  ++client_of(job).open;
   if (job.facts.deadline_ms > 0) deadlines_.emplace(job.facts.deadline_ms, job.facts.number);
   if (shares_ == nullptr) return;
   job.client = shares_->client(job.facts.client);
@@ -115,7 +111,7 @@ void Core::open(Job& job) {
 
 void Core::close(Job& job) {
   figures_.open_bytes -= static_cast<int64_t>(job.content->size());
-  if (ClientFigures* const client = client_of(job)) --client->open;
+  --client_of(job).open;
   deadlines_.erase({job.facts.deadline_ms, job.facts.number});
   if (shares_ != nullptr) shares_->job_closed(job.client);
 }
@@ -232,19 +228,19 @@ std::vector<Record> Core::recovered(int64_t now_ms) {
   return records;
 }
 
+std::optional<Submitted> Core::known(const Submission& submission) const {
+  const auto known = by_id_.find(submission.id);
+  if (submission.id.empty() || known == by_id_.end()) return std::nullopt;
+  const Job& job = jobs_.at(known->second);
+  // Jobs of tutti 0.1, and of servers without tokens, have no client.
+  const bool foreign = !job.facts.client.empty() && !submission.client.empty() &&
+                       job.facts.client != submission.client;
+  const bool same = job.digest == digest_of(submission.priority, *submission.content) && !foreign;
+  return Submitted{same ? Submitted::Verdict::known : Submitted::Verdict::conflict, job.facts};
+}
+
 Submitted Core::submit(const Submission& submission, int64_t now_ms) {
-  const uint64_t digest = digest_of(submission.priority, *submission.content);
-  if (!submission.id.empty()) {
-    const auto known = by_id_.find(submission.id);
-    if (known != by_id_.end()) {
-      const Job& job = at(known->second);
-      // Jobs of tutti 0.1, and of servers without tokens, have no client.
-      const bool foreign = !job.facts.client.empty() && !submission.client.empty() &&
-                           job.facts.client != submission.client;
-      const bool same = job.digest == digest && !foreign;
-      return {same ? Submitted::Verdict::known : Submitted::Verdict::conflict, job.facts};
-    }
-  }
+  if (auto known = this->known(submission)) return std::move(*known);
   if (draining_) return {Submitted::Verdict::draining};
   const auto bytes = static_cast<int64_t>(submission.content->size());
   if (figures_.open() >= limits_.open_jobs || figures_.open_bytes + bytes > limits_.open_bytes) {
@@ -270,7 +266,7 @@ Submitted Core::submit(const Submission& submission, int64_t now_ms) {
                .client = submission.client,
                .deadline_ms = submission.deadline_ms,
                .work = submission.work};
-  job.digest = digest;
+  job.digest = digest_of(submission.priority, *submission.content);
   job.content = submission.content;
   job.commands = submission.commands;
   open(job);
@@ -362,7 +358,9 @@ Expired Core::expire(int64_t now_ms) {
 }
 
 std::string Core::why_queued(const JobFacts& facts, int places, Duration share_time) const {
-  const Job& job = jobs_.at(facts.number);
+  const auto found = jobs_.find(facts.number);
+  if (found == jobs_.end()) return {};  // over since, and forgotten
+  const Job& job = found->second;
   const auto queue = queues_.find(queue_of(job));
   if (queue == queues_.end() || job.facts.state != JobState::queued) return {};
   const bool shared = shares_ != nullptr && shares_->divides();
@@ -435,22 +433,23 @@ void Core::finish(Job& job, const Ending& ending) {
   const auto oldest = jobs_.find(over_.front());
   over_.pop_front();
   by_id_.erase(oldest->second.facts.id);
+  forgotten_.push_back(oldest->first);
   jobs_.erase(oldest);
   --figures_.kept;
 }
 
-std::vector<JobFacts> Core::journalled(int64_t count) {
-  std::vector<JobFacts> over;
+std::vector<OverJob> Core::journalled(int64_t count) {
+  std::vector<OverJob> over;
   for (; journalled_ < count; ++journalled_) {
     TUTTI_CHECK(!pending_.empty());
     const Pending next = pending_.front();
     pending_.pop_front();
     if (next.waits == Waits::nothing) continue;
     Job& job = at(next.job);
-    ClientFigures* const client = client_of(job);
+    ClientFigures& client = client_of(job);
     if (next.waits == Waits::acceptance) {
       ++figures_.accepted_total;
-      if (client != nullptr) ++client->accepted_total;
+      ++client.accepted_total;
       if (!job.cancel_asked && !job.ending) enqueue(job);  // else its end is journalled next
       continue;
     }
@@ -458,19 +457,22 @@ std::vector<JobFacts> Core::journalled(int64_t count) {
     switch (ending.outcome.state) {
       case JobState::done:
         ++figures_.done_total;
-        if (client != nullptr) ++client->done_total;
+        ++client.done_total;
         break;
       case JobState::failed:
         ++figures_.failed_total;
-        if (client != nullptr) ++client->failed_total;
+        ++client.failed_total;
         break;
       default:
         ++figures_.cancelled_total;
-        if (client != nullptr) ++client->cancelled_total;
+        ++client.cancelled_total;
     }
-    over.push_back(job.facts);
-    over.back().state = ending.outcome.state;
-    over.back().ended_ms = ending.time_ms;
+    over.push_back({job.facts, job.content, job.facts.state == JobState::running});
+    JobFacts& facts = over.back().job;
+    facts.state = ending.outcome.state;
+    facts.ended_ms = ending.time_ms;
+    facts.makespan = ending.outcome.makespan;
+    facts.message = ending.outcome.message;
     finish(job, ending);  // may forget it
   }
   return over;

@@ -83,6 +83,13 @@ struct Started {
   std::shared_ptr<JobAccount> account{};  // null: device time is not counted
 };
 
+// A job that is over since its end is on the disk.
+struct OverJob {
+  JobFacts job;
+  Content content;
+  bool was_running = false;  // else it was queued when it ended
+};
+
 // Open jobs whose deadline has passed.
 struct Expired {
   std::vector<Record> records{};   // of those that were queued: they have failed
@@ -110,7 +117,7 @@ struct CoreFigures {
   int64_t failed_total = 0;
   int64_t cancelled_total = 0;
   int64_t missed_total = 0;  // deadlines; the jobs are among those that failed
-  std::map<std::string, ClientFigures> clients{};  // by name; jobs without one are in none
+  std::map<std::string, ClientFigures> clients{};  // by name; "": of jobs without one
   int64_t open() const { return accepting + queued + running; }
 };
 
@@ -136,6 +143,8 @@ class Core {
   // there.
   std::vector<Record> recovered(int64_t now_ms);
 
+  // None if there is no job of that id. Looks at id, priority, content and client alone.
+  std::optional<Submitted> known(const Submission& submission) const;
   Submitted submit(const Submission& submission, int64_t now_ms);
   Cancelled cancel(std::string_view id, int64_t now_ms);
 
@@ -158,7 +167,9 @@ class Core {
 
   // The first `count` of all records handed out, replayed ones left out, are on the disk. Gives the
   // jobs that are over since.
-  std::vector<JobFacts> journalled(int64_t count);
+  std::vector<OverJob> journalled(int64_t count);
+  // Numbers of jobs that were over and are no longer remembered, each once.
+  std::vector<int64_t> take_forgotten() { return std::exchange(forgotten_, {}); }
   // No further record will ever be on the disk: forgets the jobs that were being accepted.
   void give_up_records();
 
@@ -227,8 +238,7 @@ class Core {
   void hand_out(const Job& job, Waits waits) { pending_.push_back({job.facts.number, waits}); }
   int64_t& count_of(JobState state);
   void become(Job& job, JobState state);
-  // Null if the job has no client.
-  ClientFigures* client_of(const Job& job);
+  ClientFigures& client_of(const Job& job) { return figures_.clients[job.facts.client]; }
   void enqueue(Job& job);
   // Hands out its end; it is over once that is on the disk.
   Record end_of(Job& job, const Outcome& outcome, int64_t now_ms);
@@ -248,7 +258,8 @@ class Core {
   int64_t programs_ = 0;                             // running jobs that start programs
   std::set<std::pair<int64_t, int64_t>> deadlines_;  // (time, number) of open jobs
   std::vector<int32_t> order_;
-  std::deque<int64_t> over_;     // in the order in which they ended
+  std::deque<int64_t> over_;  // in the order in which they ended
+  std::vector<int64_t> forgotten_;
   std::deque<Pending> pending_;  // records handed out and not yet journalled
   int64_t journalled_ = 0;
   CoreFigures figures_;

@@ -34,7 +34,7 @@ class World {
     if (cancelled.record) journal.push_back(*cancelled.record);
     return cancelled;
   }
-  std::vector<JobFacts> sync() {
+  std::vector<OverJob> sync() {
     return core.journalled(static_cast<int64_t>(journal.size() - before_));
   }
   void accept(const Submission& given) {
@@ -119,7 +119,8 @@ TEST(Core, ReportsAnEndOnceItIsOnTheDisk) {
   EXPECT_EQ(world.state("a"), JobState::running);
   const auto over = world.sync();
   ASSERT_EQ(over.size(), 1U);
-  EXPECT_EQ(over[0].id, "a");
+  EXPECT_EQ(over[0].job.id, "a");
+  EXPECT_TRUE(over[0].was_running);
   EXPECT_EQ(world.state("a"), JobState::done);
   EXPECT_EQ(world.core.find("a")->makespan, Duration(7));
   EXPECT_EQ(world.core.figures().open(), 0);
@@ -364,6 +365,13 @@ TEST(Core, KeepsItsPromisesHoweverOftenItDies) {
       }
     }
   }
+}
+
+TEST(Core, SaysNothingOfAJobThatWasForgottenMeanwhile) {
+  const Core core({});
+  JobFacts gone;
+  gone.number = 7;
+  EXPECT_EQ(core.why_queued(gone, 1, Duration(0)), "");
 }
 
 }  // namespace

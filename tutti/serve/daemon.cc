@@ -19,27 +19,19 @@
 namespace tutti {
 namespace {
 
-constexpr const char* kCommandsRefused =
-    "the graph starts programs, and this server runs none; its operator can allow that with "
-    "--allow-commands";
-
 double seconds_between(int64_t from_ms, int64_t to_ms) {
   return static_cast<double>(std::max<int64_t>(0, to_ms - from_ms)) / 1000;
 }
 
-SubmitAnswer refused(SubmitAnswer::What what, std::string sentence) {
-  return {.what = what, .sentence = std::move(sentence)};
-}
-
-// The greatest number that a job's folder in runs/ has; 0 if there is none.
-int64_t greatest_run(const std::string& folder) {
+// The greatest number of a job that an entry of that folder is named by; 0 if there is none.
+int64_t greatest_number(const std::string& folder) {
   int64_t greatest = 0;
   std::error_code error;
-  std::filesystem::directory_iterator it(folder + "/runs", error);
+  std::filesystem::directory_iterator it(folder, error);
   for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     const std::string name = it->path().filename().string();
     int64_t number = 0;
-    // "17", and "17.something" that was moved aside.
+    // "17", "17.job", and "17.something" that was moved aside.
     const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
     constexpr int64_t kMost = int64_t{1} << 60;
     const bool is_run = read.ec == std::errc{} && (*read.ptr == '\0' || *read.ptr == '.');
@@ -47,13 +39,6 @@ int64_t greatest_run(const std::string& folder) {
   }
   return greatest;
 }
-
-void remove_run_folder(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
-constexpr const char* kStopping = "the server is being stopped; submit again when it is back";
 
 }  // namespace
 
@@ -73,6 +58,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares
   Daemon& self = *daemon;
   MutexLock lock(self.mutex_);
   self.shares_.set_rules(self.options_.clients.shares);
+  self.name_devices();
   self.core_.set_client_limits(self.options_.clients.open_jobs);
   const Result<void> made = make_private_folder(self.options_.folder);
   if (!made) return made.error();
@@ -90,17 +76,18 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares
   self.notices_ = self.journal_->notices();
   // A journal that was moved away or put back must not give numbers again: their folders are those
   // of other jobs.
-  const int64_t greatest = greatest_run(self.options_.folder);
+  const std::string histories = self.options_.folder + "/history";
+  const int64_t greatest =
+      std::max(greatest_number(self.options_.folder + "/runs"), greatest_number(histories));
   if (self.core_.skip_numbers(greatest + 1)) {
     self.notices_.push_back(fmt::format(
-        "{0}/journal: is older than {0}/runs, which has a job {1} that it does not know; numbers "
-        "go on from {2}, and what other jobs left there stays theirs",
+        "{0}/journal: is older than {0}/runs or {0}/history, which has a job {1} that it does not "
+        "know; numbers go on from {2}, and what other jobs left there stays theirs",
         self.options_.folder, greatest, greatest + 1));
   }
   // What a job left in runs/ goes with its history.
-  Result<std::unique_ptr<History>> history =
-      History::open(self.options_.folder + "/history", self.options_.history,
-                    [&self](int64_t job) { remove_run_folder(self.run_folder(job)); });
+  Result<std::unique_ptr<History>> history = History::open(
+      histories, self.options_.history, [&self](int64_t job) { self.remove_run_folder(job); });
   if (!history) return history.error();
   self.history_ = std::move(*history);
   if (!self.options_.run_log.empty()) {
@@ -118,6 +105,13 @@ Result<std::unique_ptr<Daemon>> Daemon::open(DaemonOptions options, ClientShares
   return daemon;
 }
 
+void Daemon::name_devices() {
+  std::vector<std::string> names;
+  const Machine& machine = runner_->machine();
+  for (const DeviceId id : machine.devices()) names.push_back(machine.device(id).name);
+  shares_.set_devices(names);
+}
+
 void Daemon::start_threads() {
   while (static_cast<int>(threads_.size()) < runner_->places()) {
     const auto place = static_cast<int>(threads_.size());
@@ -127,8 +121,8 @@ void Daemon::start_threads() {
 
 Daemon::~Daemon() {
   stop(std::chrono::milliseconds(0));
-  history_.reset();  // its records refer to the runner's machine
-  if (journal_ != nullptr) journal_->finish();
+  if (journal_ != nullptr) journal_->finish();  // which may give the history jobs that are over
+  history_.reset();                             // its records refer to the runner's machine
   if (run_log_ >= 0) ::close(run_log_);
 }
 
@@ -157,6 +151,15 @@ void Daemon::stop(std::chrono::milliseconds grace) {
 
 std::string Daemon::run_folder(int64_t job) const {
   return fmt::format("{}/runs/{}", options_.folder, job);
+}
+
+void Daemon::remove_run_folder(int64_t job) {
+  {
+    MutexLock lock(mutex_);
+    if (core_.content_of(job) != nullptr) return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(run_folder(job), ignored);
 }
 
 Result<void> Daemon::check_run_folders() const {
@@ -188,12 +191,16 @@ void Daemon::on_disk(int64_t count, const Result<void>& good) {
   if (options_.on_synced) options_.on_synced(journal_->figures());
   MutexLock lock(mutex_);
   on_disk_ = count;
-  for (const JobFacts& job : core_.journalled(count)) {
+  for (OverJob& over : core_.journalled(count)) {
+    const JobFacts& job = over.job;
     drop_prepared(job.number);
+    // The thread that ran a job has more to say about it.
+    if (!over.was_running) keep(job, std::move(over.content), *runner_, nullptr);
     if (job.started_ms == 0) continue;
     wait_seconds_.add(seconds_between(job.accepted_ms, job.started_ms));
     run_seconds_.add(seconds_between(job.started_ms, job.ended_ms));
   }
+  for (const int64_t job : core_.take_forgotten()) history_->forget(job);
   if (!good) {
     broken_ = good.error().message;
     core_.give_up_records();
@@ -225,122 +232,6 @@ void Daemon::drop_prepared(int64_t job) {
   prepared_.erase(found);
 }
 
-std::shared_ptr<Runner> Daemon::runner_of_new_jobs() const {
-  MutexLock lock(mutex_);
-  return next_runner_ != nullptr ? next_runner_ : runner_;
-}
-
-std::optional<SubmitAnswer> Daemon::prepare(const Runner& runner, const std::string& content,
-                                            PreparedJob& prepared) {
-  using What = SubmitAnswer::What;
-  Result<Graph> graph = read_submission(content, options_.make_graph, options_.most_ops);
-  if (!graph) return refused(What::invalid, graph.error().message);
-  if (graph->size() > options_.most_ops) {
-    return refused(What::too_large, fmt::format("the graph has {} ops, and a job may have {} here",
-                                                graph->size(), options_.most_ops));
-  }
-  if (!options_.allow_commands && graph->command_count() > 0) {
-    return refused(What::commands, kCommandsRefused);
-  }
-  Result<PreparedJob> made = runner.prepare(std::move(*graph));
-  if (!made) return refused(What::unrunnable, made.error().message);
-  prepared = std::move(*made);
-  return std::nullopt;
-}
-
-SubmitAnswer Daemon::submit(const SubmitTerms& terms, Content content) {
-  using What = SubmitAnswer::What;
-  if (!terms.id.empty()) {
-    if (const Result<void> good = check_job_id(terms.id); !good) {
-      return refused(What::invalid, good.error().message);
-    }
-  }
-  if (terms.priority < -kMostPriority || terms.priority > kMostPriority) {
-    return refused(What::invalid,
-                   fmt::format("priority is from {} to {}", -kMostPriority, kMostPriority));
-  }
-  // A text of nothing but brackets takes a hundred times its length while it is read.
-  constexpr size_t kLarge = size_t{256} << 10;
-  std::optional<MutexLock> one_at_a_time;
-  if (content->size() > kLarge) one_at_a_time.emplace(large_);
-  PreparedJob prepared;
-  const std::shared_ptr<Runner> runner = runner_of_new_jobs();
-  if (auto refusal = prepare(*runner, *content, prepared)) return std::move(*refusal);
-  if (options_.on_graph) options_.on_graph(*prepared.graph);
-  one_at_a_time.reset();
-  const int64_t now_ms = wall_clock_ms();
-  if (terms.deadline_in_ms > 0 &&
-      prepared.least > std::chrono::milliseconds(terms.deadline_in_ms)) {
-    return refused(What::too_late,
-                   fmt::format("the deadline is in {}, and the job takes at least {} with the "
-                               "machine to itself; allow more time",
-                               to_text(std::chrono::milliseconds(terms.deadline_in_ms)),
-                               to_text(prepared.least)));
-  }
-  const Submission submission{terms.id,
-                              terms.priority,
-                              prepared.graph->name(),
-                              prepared.graph->size(),
-                              std::move(content),
-                              terms.client,
-                              terms.deadline_in_ms > 0 ? now_ms + terms.deadline_in_ms : 0,
-                              prepared.work,
-                              prepared.graph->command_count() > 0};
-  MutexLock lock(mutex_);
-  if (!broken_.empty()) return refused(What::unavailable, "the journal has failed: " + broken_);
-  if (stopping_) return refused(What::unavailable, kStopping);
-  Submitted submitted = core_.submit(submission, now_ms);
-  using Verdict = Submitted::Verdict;
-  refused_total_ += submitted.verdict == Verdict::full || submitted.verdict == Verdict::quota;
-  if (submitted.verdict != Verdict::accepted && submitted.verdict != Verdict::known) {
-    return refused_by(submitted.verdict, submitted.job);
-  }
-  const bool fresh = submitted.record.has_value();
-  constexpr int64_t kMostPreparedOps = 1'000'000;
-  const int64_t ops = prepared.graph->size();
-  if (fresh && runner == (next_runner_ != nullptr ? next_runner_ : runner_) &&
-      prepared_ops_ + ops <= kMostPreparedOps) {
-    prepared_ops_ += ops;
-    prepared_.emplace(submitted.job.number, std::move(prepared));
-  }
-  if (fresh && submission.deadline_ms > 0) deadline_.notify_all();
-  // Of a known job the record may be on its way.
-  const int64_t record = fresh ? append(std::move(*submitted.record)) : appended_;
-  if (!wait_for_disk(record)) {
-    return refused(What::unavailable, "the journal has failed: " + broken_);
-  }
-  const auto facts = core_.find(submitted.job.id);
-  return {.what = fresh ? What::accepted : What::known, .job = facts ? *facts : submitted.job};
-}
-
-SubmitAnswer Daemon::refused_by(Submitted::Verdict verdict, const JobFacts& other) const {
-  using What = SubmitAnswer::What;
-  if (verdict == Submitted::Verdict::conflict) {
-    return {
-        What::conflict, other,
-        fmt::format("the id '{}' belongs to a job with another graph, priority or client; choose "
-                    "another id",
-                    other.id)};
-  }
-  if (verdict == Submitted::Verdict::draining) {
-    return refused(What::draining, "the server is draining and takes no new jobs");
-  }
-  if (verdict == Submitted::Verdict::quota) {
-    const auto limit = options_.clients.open_jobs.named.find(other.client);
-    const int64_t most = limit == options_.clients.open_jobs.named.end()
-                             ? options_.clients.open_jobs.usual
-                             : limit->second;
-    return refused(What::quota,
-                   fmt::format("client '{}' has as many open jobs as it may ({}); try again when "
-                               "one of them is over",
-                               other.client, most));
-  }
-  return refused(What::full,
-                 fmt::format("the server has as many open jobs as it may ({} jobs or {} "
-                             "of graphs); try again later",
-                             options_.limits.open_jobs, bytes_to_text(options_.limits.open_bytes)));
-}
-
 CancelAnswer Daemon::cancel(const std::string& id) {
   using What = CancelAnswer::What;
   MutexLock lock(mutex_);
@@ -368,61 +259,6 @@ CancelAnswer Daemon::cancel(const std::string& id) {
 void Daemon::drain() {
   MutexLock lock(mutex_);
   core_.drain();
-}
-
-void Daemon::set_clients(ClientRules rules) {
-  MutexLock lock(mutex_);
-  options_.clients = std::move(rules);
-  shares_.set_rules(options_.clients.shares);
-  core_.set_client_limits(options_.clients.open_jobs);
-  work_.notify_all();
-}
-
-Result<void> Daemon::reload(std::unique_ptr<Runner> runner) {
-  const std::shared_ptr<Runner> next = std::move(runner);
-  std::vector<std::pair<std::string, Content>> queued;
-  {
-    MutexLock lock(mutex_);
-    if (stopping_) return failed(kStopping);
-    if (next_runner_ != nullptr) {
-      return failed("a reload is under way: running jobs end first; try again later");
-    }
-    next_runner_ = next;  // jobs that are submitted from now on are checked for it
-    const int64_t all = std::numeric_limits<int64_t>::max();
-    for (const JobFacts& job : core_.list({JobState::accepting, JobState::queued}, all, all)) {
-      queued.emplace_back(job.id, core_.content_of(job.number));
-    }
-  }
-  for (const auto& [id, content] : queued) {
-    PreparedJob prepared;
-    const auto refusal = prepare(*next, *content, prepared);
-    if (!refusal) continue;
-    MutexLock lock(mutex_);
-    next_runner_ = nullptr;
-    work_.notify_all();
-    return invalid_input(fmt::format(
-        "job '{}' is queued and could not be run then: {}; cancel it, or reload when it is over",
-        id, refusal->sentence));
-  }
-  std::shared_ptr<Runner> old;
-  MutexLock lock(mutex_);
-  old = take_over();
-  work_.notify_all();
-  return {};
-}
-
-std::shared_ptr<Runner> Daemon::take_over() {
-  if (next_runner_ == nullptr || !runs_.empty() || stopping_) return nullptr;
-  std::shared_ptr<Runner> old = std::move(runner_);
-  runner_ = std::move(next_runner_);
-  next_runner_ = nullptr;
-  ++reloads_total_;
-  // What the old one prepared is no use to the new one.
-  prepared_.clear();
-  prepared_ops_ = 0;
-  start_threads();
-  work_.notify_all();
-  return old;
 }
 
 void Daemon::work(int place) {
@@ -481,16 +317,16 @@ void Daemon::work(int place) {
       // So that a kill has at most one job in each place run again.
       wait_for_disk(record);
     }
-    keep(*started, *runner, std::move(recorded));
+    const std::optional<JobFacts> facts = find(started->job.id);
+    if (facts && facts->number == started->job.number && is_over(facts->state))
+      keep(*facts, started->content, *runner, std::move(recorded));
   }
 }
 
-void Daemon::keep(const Started& started, const Runner& runner,
+void Daemon::keep(const JobFacts& job, Content content, const Runner& runner,
                   std::shared_ptr<const RunRecord> record) {
-  const std::optional<JobFacts> facts = find(started.job.id);
-  if (!facts || facts->number != started.job.number || !is_over(facts->state)) return;
-  history_->keep({.facts = *facts,
-                  .content = started.content,
+  history_->keep({.facts = job,
+                  .content = std::move(content),
                   .runtime = runner.name(),
                   .policy = runner.policy(),
                   .machine = runner.machine().name(),

@@ -152,6 +152,8 @@ class Daemon {
   // Why an open job does not run, or does not go on, in a sentence; empty: that is not known.
   std::string why_waiting(const JobFacts& job) const;
   std::vector<ClientShare> shares() const;
+  // The devices that device time of those is of: of this machine, and of those before a reload.
+  std::vector<std::string> share_devices() const { return shares_.devices(); }
   ServedBy served_by() const;
   const DecisionLog& decisions() const { return decisions_; }
   std::vector<Utilisation> utilisation() const;
@@ -165,6 +167,9 @@ class Daemon {
   void stop(std::chrono::milliseconds grace);
 
  private:
+  // A reload that may still be refused looks at the jobs that wait; while it settles, no submission
+  // is taken in. Jobs start meanwhile.
+  enum class Reload : uint8_t { none, checks, settles };
   struct Run {
     std::atomic<bool> stop{false};
     bool cancelled = false;
@@ -177,28 +182,50 @@ class Daemon {
   std::optional<SubmitAnswer> prepare(const Runner& runner, const std::string& content,
                                       PreparedJob& prepared);
   // The runner that a job which is submitted now will be run by.
-  std::shared_ptr<Runner> runner_of_new_jobs() const;
+  const std::shared_ptr<Runner>& runner_of_new_jobs() const
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // The answer to a submission of an id that there is; none if there is none.
+  std::optional<SubmitAnswer> find_known(const SubmitTerms& terms, const Content& content);
+  // As prepare(), of a new job that also has to meet its deadline.
+  std::optional<SubmitAnswer> prepare_new(const Runner& runner, const SubmitTerms& terms,
+                                          const std::string& content, PreparedJob& prepared);
+  // None if that is no longer the runner of new jobs.
+  std::optional<SubmitAnswer> take_in(const SubmitTerms& terms, const Content& content,
+                                      const std::shared_ptr<Runner>& runner, PreparedJob prepared);
+  // Once that record is on the disk.
+  SubmitAnswer acknowledged(SubmitAnswer::What what, const JobFacts& job, int64_t record)
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // Fails with a sentence if a job that waits, of a greater number than `checked`, could not be run
+  // there. `checked` becomes the greatest number of those looked at.
+  Result<void> check_queued(const Runner& runner, int64_t& checked);
   // If a reload waits and nothing runs: the old runner, which the caller destroys without the lock.
   std::shared_ptr<Runner> take_over() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
+  // The shares count by the devices of the runner.
+  void name_devices() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void start_threads() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void drop_prepared(int64_t job) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void wake_workers() TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void watch_deadlines();
-  SubmitAnswer refused_by(Submitted::Verdict verdict, const JobFacts& other) const;
+  SubmitAnswer refused_by(Submitted::Verdict verdict, const JobFacts& other) const
+      TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   // Appends a record and gives its place among all.
   int64_t append(Record record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   // True once it is on the disk, false if it never will be.
   bool wait_for_disk(int64_t record) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void on_disk(int64_t count, const Result<void>& good);
   std::string run_folder(int64_t job) const;
+  // Unless a job of that number is open: where a journal was moved away, a history may be of
+  // another one.
+  void remove_run_folder(int64_t job);
   // Fails (invalid_input) if open jobs have folders of tutti 0.1 and those are not to be adopted.
   Result<void> check_run_folders() const TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void work(int place);
   // `record` gets what the runtime recorded.
   Outcome run(const Started& started, Runner& runner, PreparedJob prepared, const Run& run,
               std::shared_ptr<const RunRecord>& record);
-  // Of a job that is over, if it is.
-  void keep(const Started& started, const Runner& runner, std::shared_ptr<const RunRecord> record);
+  // Of a job that is over. `record` is null if it did not run to its end.
+  void keep(const JobFacts& job, Content content, const Runner& runner,
+            std::shared_ptr<const RunRecord> record);
   void log_run(const JobFacts& job, const char* event, const Outcome* outcome);
 
   DaemonOptions options_;
@@ -221,7 +248,9 @@ class Daemon {
   std::map<int64_t, Run*> runs_ GUARDED_BY(mutex_);
   std::shared_ptr<Runner> runner_ GUARDED_BY(mutex_);
   std::shared_ptr<Runner> next_runner_ GUARDED_BY(mutex_);  // of a reload; null: there is none
-  // Queued jobs that need not be read again when they start, up to a number of ops.
+  Reload reload_ GUARDED_BY(mutex_) = Reload::none;
+  // Queued jobs that need not be read again when they start, up to a number of ops; all of them
+  // prepared by runner_of_new_jobs().
   std::map<int64_t, PreparedJob> prepared_ GUARDED_BY(mutex_);
   int64_t prepared_ops_ GUARDED_BY(mutex_) = 0;
   int64_t reloads_total_ GUARDED_BY(mutex_) = 0;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tutti/serve/served_testing.h"
 
@@ -148,6 +149,75 @@ TEST(Serve, GivesNoNumberAgainThatAFolderBesideTheJournalHas) {
   EXPECT_NE(served.daemon->notices()[0].find("is older than"), std::string::npos);
   EXPECT_NE(served.ask("POST", "/v1/jobs?id=a", kGraph).body.find(R"("number":42)"),
             std::string::npos);
+}
+
+TEST(Serve, GivesNoNumberAgainThatAHistoryHas) {
+  const TestFolder folder;
+  std::filesystem::create_directories(folder.path() + "/history");
+  std::ofstream(folder.path() + "/history/41.job") << "of another journal";
+  const Served served(folder.path());
+  EXPECT_NE(served.ask("POST", "/v1/jobs?id=a", kGraph).body.find(R"("number":42)"),
+            std::string::npos);
+}
+
+// A server of before may have given the number of an old history again.
+TEST(Serve, KeepsTheFolderOfAnOpenJobWhenAHistoryOfItsNumberIsDeleted) {
+  const TestFolder folder;
+  {
+    const Served served(folder.path());
+    EXPECT_EQ(served.submit("?id=open"), 201);
+  }
+  const std::filesystem::path path(folder.path());
+  std::filesystem::create_directories(path / "history");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const int number : {1, 2}) {
+    const std::string name = std::to_string(number);
+    std::filesystem::create_directories(path / "runs" / name);
+    std::ofstream(path / "runs" / name / "job.json") << "{}";
+    std::ofstream(path / "history" / (name + ".job")) << "of another journal";
+    std::filesystem::last_write_time(path / "history" / (name + ".job"),
+                                     now - std::chrono::hours(30 - number));
+  }
+  const Served served(folder.path(), {.history = {.age = std::chrono::hours(1)}});
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  // They go in the order of their age.
+  while (std::filesystem::exists(path / "runs" / "2") && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_FALSE(std::filesystem::exists(path / "runs" / "2"));
+  EXPECT_FALSE(std::filesystem::exists(path / "history" / "1.job"));
+  EXPECT_TRUE(std::filesystem::exists(path / "runs" / "1" / "job.json"));
+}
+
+TEST(Serve, KeepsAHistoryOfAJobThatNeverRan) {
+  const TestFolder folder;
+  const Served served(folder.path());
+  EXPECT_EQ(served.submit("?id=runs"), 201);
+  EXPECT_EQ(served.submit("?id=waits"), 201);
+  EXPECT_EQ(served.ask("DELETE", "/v1/jobs/waits").status, 200);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  HttpReply history = served.ask("GET", "/v1/jobs/waits/history");
+  while (history.status != 200 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    history = served.ask("GET", "/v1/jobs/waits/history");
+  }
+  EXPECT_EQ(history.status, 200) << history.body;
+  EXPECT_NE(history.body.find("cancelled"), std::string::npos) << history.body;
+}
+
+TEST(Serve, RemovesTheFolderOfAJobThatIsForgotten) {
+  const TestFolder folder;
+  const Served served(folder.path(), {.limits = {.kept_jobs = 1}});
+  std::filesystem::create_directories(folder.path() + "/runs/1");
+  served.runner->let(2);
+  for (const char* id : {"a", "b"}) {
+    EXPECT_EQ(served.submit(std::string("?id=") + id), 201);
+    EXPECT_EQ(served.state(id), "done");
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::filesystem::exists(folder.path() + "/runs/1") &&
+         std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/runs/1"));
 }
 
 TEST(Serve, LeavesALineForEachStartAndEndInTheRunLog) {

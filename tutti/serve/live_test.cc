@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "tutti/serve/served_testing.h"
@@ -78,6 +79,7 @@ class Talks : public HttpHandler {
   Admission admit(const HttpHead& /*head*/) override { return {.trusted = true}; }
   HttpReply answer(const HttpRequest& request) override {
     if (request.head.path == "/plain") return {.body = "plain"};
+    if (request.head.path == "/large") return {.body = std::string(size_t{64} << 20, 'x')};
     return {.stream = std::make_shared<Words>(request.head.path == "/silent")};
   }
 };
@@ -159,6 +161,56 @@ TEST(HttpStreams, GiveTheirPlaceToARequestIfConnectionsRunShort) {
   EXPECT_EQ(talking.server->made_room_total(), 1);
   ::close(first);
   ::close(second);
+}
+
+TEST(HttpServer, ASlowReaderDelaysItsEndByLittle) {
+  const Talking talking({.reply = std::chrono::minutes(10)});
+  const int socket = talking.ask("/large");
+  EXPECT_NE(read_until(socket, "\r\n\r\n").find("200 OK"), std::string::npos);
+  const auto began = std::chrono::steady_clock::now();
+  talking.server->stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::minutes(5));
+  ::close(socket);
+}
+
+constexpr const char* kWaitForJob =
+    "GET /v1/jobs/a?wait=60 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\n\r\n";
+
+TEST(Serve, WaitsForNoJobWhoseClientHasGone) {
+  const TestFolder folder;
+  const Served served(folder.path(), {}, "secret");
+  EXPECT_EQ(served.submit("?id=a"), 201);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) {
+    const int socket = connected(served.server->port());
+    ::send(socket, kWaitForJob, strlen(kWaitForJob), MSG_NOSIGNAL);
+    ::close(socket);
+  }
+  while (served.server->requests_total() < 4) std::this_thread::sleep_for(kFast);
+  while (served.server->connections() > 1) std::this_thread::sleep_for(kFast);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(50));
+}
+
+TEST(Serve, AWaitForAJobGivesItsPlaceToARequest) {
+  const TestFolder folder;
+  const Served served(folder.path(), {}, "secret", {.connections = 2});
+  EXPECT_EQ(
+      HttpClient::make(served.address(), "secret")->ask("POST", "/v1/jobs?id=a", kGraph)->status,
+      201);
+  int sockets[2];
+  for (int& socket : sockets) {
+    socket = connected(served.server->port());
+    ::send(socket, kWaitForJob, strlen(kWaitForJob), MSG_NOSIGNAL);
+  }
+  while (served.server->requests_total() < 3) std::this_thread::sleep_for(kFast);
+  int status = 503;
+  for (int i = 0; i < 5000 && status == 503; ++i) {
+    std::this_thread::sleep_for(kFast);
+    const auto reply = HttpClient::make(served.address(), "secret")->ask("GET", "/v1/jobs", "");
+    status = reply ? reply->status : 503;
+  }
+  EXPECT_EQ(status, 200);
+  for (const int socket : sockets) ::close(socket);
 }
 
 TEST(Serve, TellsPagesOfEveryChange) {

@@ -38,6 +38,10 @@ class GatedRunner : public Runner {
   Result<PreparedJob> prepare(Graph graph) const override {
     if (graph.name() == "unrunnable") return invalid_input("no device can run it");
     ++prepared;
+    {
+      MutexLock lock(mutex_);
+      while (held_) changed_.wait(mutex_);
+    }
     return PreparedJob{.graph = std::make_shared<const Graph>(std::move(graph)),
                        .least = std::chrono::milliseconds(20)};
   }
@@ -62,18 +66,32 @@ class GatedRunner : public Runner {
   }
   void wait_for_start(size_t count) {
     MutexLock lock(mutex_);
-    while (started_.size() < count) changed_.wait(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (started_.size() < count) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << started_.size() << " of " << count << " jobs have started";
+        return;
+      }
+      changed_.wait_for(mutex_, std::chrono::milliseconds(100));
+    }
   }
   std::vector<std::string> started() {
     MutexLock lock(mutex_);
     return started_;
   }
-  mutable std::atomic<int> prepared{0};  // graphs
+  // Graphs are not prepared until they are let go.
+  void hold(bool held) {
+    MutexLock lock(mutex_);
+    held_ = held;
+    changed_.notify_all();
+  }
+  mutable std::atomic<int> prepared{0};  // graphs, also those that are held
 
  private:
   Machine machine_ = *make_preset("uniform-1");
-  Mutex mutex_;
-  std::condition_variable_any changed_;
+  mutable Mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  bool held_ GUARDED_BY(mutex_) = false;
   int open_ GUARDED_BY(mutex_) = 0;
   std::vector<std::string> started_ GUARDED_BY(mutex_);
 };

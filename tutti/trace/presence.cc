@@ -100,11 +100,15 @@ void Presence::count_readers_of_copies() {
 const Transfer* Presence::copy_read(ValueId weight, OpId op) const {
   const OpSpan& reader = *span(op);
   const MemoryId memory = problem_.machine.memory_of(reader.device);
+  const Transfer* first = nullptr;
   const Transfer* last = nullptr;
   for (const Transfer& transfer : transfers(weight)) {
-    if (transfer.to == memory && transfer.finish <= reader.start) last = &transfer;
+    if (transfer.to != memory || transfer.finish > reader.start) continue;
+    if (first == nullptr) first = &transfer;
+    // A copy that set out when an op of no time was over is not the one that the op read.
+    if (transfer.start < reader.finish) last = &transfer;
   }
-  return last;
+  return last != nullptr ? last : first;
 }
 
 // The same as the arrival, but an op that shared a streamed copy may have had to wait for its turn

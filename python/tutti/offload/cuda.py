@@ -51,8 +51,8 @@ class _Ticket:
 class CudaBackend(Backend):
     def __init__(self, index: int):
         if not torch.cuda.is_available():
-            raise TuttiError(f"max_memory names device {index}, but torch finds no CUDA device; give max_memory for \"cpu\" "
-                             "alone, or install a torch with CUDA")
+            raise TuttiError(f"max_memory names device {index}, but torch finds no CUDA device; call the model as it "
+                             "is, or install a torch with CUDA")
         if index >= torch.cuda.device_count():
             raise TuttiError(f"max_memory names device {index}, but torch finds {torch.cuda.device_count()} CUDA devices; "
                              "they are counted from 0")

@@ -1,6 +1,7 @@
 """tutti.dispatch: runs a model that is larger than the memory of its devices."""
 
 import math
+import os
 import re
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
@@ -10,6 +11,7 @@ from torch import nn
 from ..binary import TuttiError
 from . import plan as plans
 from .backend import Backend
+from .forwards import Forward
 from .homes import Homes, available_host_bytes
 from .measuring import Measuring, Progress
 from .modes import group_calls
@@ -62,6 +64,8 @@ def _memories(max_memory, backends) -> Tuple[Dict[str, Backend], Dict[str, int],
         if not free:
             raise TuttiError("torch finds no CUDA device, so there is nothing to dispatch to; call the model as it is")
         max_memory = {**{key: int(_SHARE_OF_FREE * size) for key, size in free.items()}}
+    if not isinstance(max_memory, dict):
+        raise TuttiError(f"max_memory is {max_memory!r}; write for instance {{0: \"10GiB\", \"cpu\": \"30GiB\"}}")
     sizes = {key: bytes_of_size(size, key) for key, size in max_memory.items()}
     found, caps = {}, {}
     for key, size in sizes.items():
@@ -80,7 +84,8 @@ def _memories(max_memory, backends) -> Tuple[Dict[str, Backend], Dict[str, int],
             backend = CudaBackend(key)
         found[backend.name], caps[backend.name] = backend, size
     if not found:
-        raise TuttiError("max_memory gives no device any memory; write for instance {0: \"10GiB\", \"cpu\": \"30GiB\"}")
+        raise TuttiError("max_memory gives no device any memory; write for instance {0: \"10GiB\", \"cpu\": \"30GiB\"}, or call "
+                         "the model as it is")
     return found, caps, sizes.get(HOST)
 
 
@@ -160,8 +165,14 @@ def dispatch(model: nn.Module, max_memory: Optional[Dict[Any, Union[int, str]]] 
     """
     if "_tutti_state" in model.__dict__:
         raise TuttiError("the model is dispatched already; call tutti.undispatch(model) first")
+    for name, module in model.named_modules():
+        if isinstance(module.__dict__.get("forward"), Forward):
+            raise TuttiError(f"module '{name}' is a part of another model that is dispatched; tutti.undispatch that one first, "
+                             "or dispatch a copy")
     if planner not in ("auto", "tutti", "chain"):
         raise TuttiError(f"planner is {planner!r}; it is \"auto\", \"tutti\" or \"chain\"")
+    if not isinstance(repeats, int) or repeats < 1:
+        raise TuttiError(f"repeats is {repeats!r}; it must be 1 or more")
     devices, caps, host_bytes = _memories(max_memory, backends)
     state = _State()
     state.numbers = {name: backend.torch_device for name, backend in devices.items()}
@@ -195,6 +206,9 @@ def _dispatch(model, state, inventory, devices, caps, host_bytes, sample, plan, 
     homes = Homes(devices.values(), host_bytes, folder)
     try:
         if plan is not None:
+            if not isinstance(plan, (DispatchPlan, str, os.PathLike)):
+                raise TuttiError(f"plan is a {type(plan).__name__}; give a folder that model.tutti_plan.save(folder) wrote, a "
+                                 "plan file, or the tutti_plan of a dispatched model")
             made = plan if isinstance(plan, DispatchPlan) else plans.read(plan)
             names = {*made.unit_names(), *made.units}
             glue = made.glue

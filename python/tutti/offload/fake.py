@@ -15,6 +15,7 @@ from .backend import Backend, Block, Region
 from .packed import Away, StandIn
 
 _CHUNK = 1 << 16
+_CROSSING = ("__get__", "__set__", "copy_")  # what may have tensors of two devices
 
 
 class Placed(torch.Tensor):
@@ -43,9 +44,19 @@ class Placed(torch.Tensor):
                 if where not in (None, tensor._where):
                     raise RuntimeError(f"expected all tensors on one device, but found {where} and {tensor._where}")
                 where = tensor._where
+        if where not in (None, "host") and getattr(func, "__name__", "") not in _CROSSING:
+            _refuse_parameters((args, kwargs), where)
         with torch._C.DisableTorchFunction():
             result = func(*args, **kwargs)
         return _wrapped(result, where)
+
+
+def _refuse_parameters(value, where):
+    """Parameters of the model are in host memory. Of other plain tensors that is not known."""
+    if type(value) is torch.nn.Parameter:
+        raise RuntimeError(f"expected all tensors on one device, but found {where} and a parameter in host memory")
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ():
+        _refuse_parameters(part, where)
 
 
 def _collect(value, found):

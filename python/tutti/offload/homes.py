@@ -13,7 +13,7 @@ from torch import nn
 from ..binary import TuttiError
 from .backend import Backend
 from .moving import version_of
-from .weights import Group, Weight
+from .weights import Group, Weight, form_of
 
 
 def _line(path: str, name: str) -> Optional[int]:
@@ -53,7 +53,7 @@ class Homes:
     def gather(self, groups: List[Group]) -> None:
         """As many groups as fit stay in memory, the others go to one mapped file."""
         groups = [group for group in groups if group.bytes]
-        self.forms = {id(weight): _form(weight.home) for group in groups for weight in group.weights}
+        self.forms = {id(weight): form_of(weight.home) for group in groups for weight in group.weights}
         mapped = []
         for group in groups:
             if group.bytes <= self.left:
@@ -111,11 +111,6 @@ def _unpin(pinned: List[torch.Tensor], backends: List[Backend]) -> None:
     pinned.clear()
 
 
-def _form(tensor: torch.Tensor) -> Tuple[Any, ...]:
-    """Equal for tensors that are the same bytes. Its last entry are the strides."""
-    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
-
-
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and torch.equal(one, other)
 
@@ -158,12 +153,11 @@ class HomesWatch:
             return False
         other_statistics = training != self._training
         self._training = training
-        for group in self.groups:
-            if group.host is not None:
-                for i, weight in enumerate(group.weights):
-                    _take(group, i, weight, self.plain)
+        taken = [_take(group, i, weight, self.plain)
+                 for group in self.groups if group.host is not None for i, weight in enumerate(group.weights)]
         before, self._seen = self._seen, self._state()
-        return other_statistics or [state[:2] for state in self._seen] != [state[:2] for state in before]
+        # Weights that were taken are at the old address, and may have the old version.
+        return other_statistics or any(taken) or [state[:2] for state in self._seen] != [state[:2] for state in before]
 
 
 def _registered(weight: Weight):
@@ -172,7 +166,8 @@ def _registered(weight: Weight):
             if isinstance(container, dict) and "_parameters" not in container]
 
 
-def _take(group: Group, i: int, weight: Weight, plain: Callable) -> None:
+def _take(group: Group, i: int, weight: Weight, plain: Callable) -> bool:
+    """Copies a weight that is elsewhere into the group. True if it was."""
     places = _registered(weight)
     found = {id(new): new for new in (container.get(key) for container, key in places)
              if isinstance(new, torch.Tensor) and new is not weight.home}
@@ -186,10 +181,11 @@ def _take(group: Group, i: int, weight: Weight, plain: Callable) -> None:
                 container[key] = new
     view = group.views(group.host)[i]
     if weight.home.data_ptr() == view.data_ptr() and (weight.home.dtype, weight.home.shape) == group.kinds[i]:
-        return
+        return False
     if (weight.home.dtype, weight.home.shape) != group.kinds[i] or weight.home.device.type != "cpu":
         raise TuttiError(f"weight '{weight.name}' has another type, shape or device than when the model was dispatched "
                          f"({weight.home.dtype} on {weight.home.device}, by model.to() or model.half() perhaps); "
                          "tutti.undispatch(model) first, and dispatch it again")
     view.copy_(weight.home.detach())
     weight.home.data = view
+    return True

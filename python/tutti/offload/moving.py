@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence
 
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, type)
 _DEPTH = 6
@@ -30,6 +31,8 @@ def map_nested(value: Any, change: Callable, copies: Optional[List] = None) -> A
         return change(value)
     if isinstance(value, tuple):
         parts = [map_nested(part, change, copies) for part in value]
+        if isinstance(value, PackedSequence) and parts[1].device.type != "cpu":
+            parts[1] = value.batch_sizes  # torch wants them in host memory
         if all(new is old for new, old in zip(parts, value)):
             return value
         if type(value) is tuple:
@@ -99,7 +102,11 @@ class Mover:
         known = self.moved.get(id(tensor))
         if known is not None and known[0]() is tensor and known[1] == version and version is not None:
             return known[2]
-        made = self.move(tensor)
+        if torch.is_inference_mode_enabled():
+            with torch.inference_mode(False), torch.no_grad():  # a copy whose changes torch counts
+                made = self.move(tensor)
+        else:
+            made = self.move(tensor)
         self.remember(tensor, made)
         return made
 

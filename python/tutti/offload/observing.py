@@ -28,7 +28,9 @@ class Observed:
         # By name of a weight: its holders, and the modules that read it while none of them was running.
         self.reads: Dict[str, Tuple[List[str], Set[str]]] = {}
         self.packed: List[str] = []  # modules that take slices of packed weights one by one
-        self.sequence: List[Any] = []  # by pass: (entry, sizes, the modules called, in order)
+        # By pass: (entry, sizes, the modules called, in order, each with those that were running).
+        self.sequence: List[Any] = []
+        self.names: Dict[int, str] = {}  # of modules, by id
 
     def share_of_calls(self, name: str) -> float:
         """In how many of the passes that call anything near it the module is called, at most 1."""
@@ -45,8 +47,13 @@ class Observed:
         return any(not (inside(reader, unit) and any(inside(holder, unit) for holder in holders)) for reader in readers)
 
     def calls_of(self, units: Units) -> List[Call]:
-        return [Call(entry, sizes, [name for name in names if name in units.units])
-                for entry, sizes, names in self.sequence]
+        """A unit that another one holds and calls is a part of that one's call."""
+        of = {name if unit.module is None else self.names[id(unit.module)]: unit for name, unit in units.units.items()}
+
+        def alone(name, above):
+            return not any(outer in of and units.within(of[outer].name, of[name].module) for outer in above)
+        return [Call(entry, sizes, [of[name].name for name, above in calls if name in of and alone(name, above)])
+                for entry, sizes, calls in self.sequence]
 
 
 class _Reads(TorchFunctionMode):
@@ -73,7 +80,8 @@ class _Observer:
         self.observed = Observed()
         self.running: List[str] = []
         self.holders: Dict[int, List[str]] = collections.defaultdict(list)  # a tensor's id: modules that refer to it
-        for path, _ in model.named_modules():
+        for path, module in model.named_modules():
+            self.observed.names[id(module)] = path
             for weight in inventory.direct(path):
                 self.holders[id(weight.home)].append(path)
 
@@ -88,15 +96,15 @@ class _Observer:
         """A slice of packed weights is taken: one op of a pass, however often that is done."""
         if self.running and name not in self.this_pass:
             self.this_pass.add(name)
-            self.observed.sequence[-1][2].append(name)
+            self.observed.sequence[-1][2].append((name, tuple(self.running)))
 
     def enter(self, name, module, args, kwargs):
         if not self.running:
             self.observed.passes += 1
             self.observed.sequence.append((name, sizes_of(module, args, kwargs), []))
             self.this_pass = set()
+        self.observed.sequence[-1][2].append((name, tuple(self.running)))
         self.running.append(name)
-        self.observed.sequence[-1][2].append(name)
         if name not in self.this_pass:
             self.this_pass.add(name)
             self.observed.called[name] += 1

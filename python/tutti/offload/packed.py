@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ..binary import TuttiError
-from .moving import Mover, map_nested, tensors_of
+from .moving import Mover, map_nested, tensors_of, version_of
 from .weights import Group, Weight, aligned, bytes_of
 
 _GET = "__getitem__"
@@ -117,11 +117,12 @@ class Probe(torch.Tensor):
         args, kwargs = map_nested((args, kwargs), lambda t: _plain(t) if isinstance(t, Probe) else t)
         result = func(*args, **kwargs)
         first = probes[0]
+        if first._index is None and name in _HARMLESS and isinstance(result, torch.Tensor):  # .data, .T
+            first._watch.whole(first._module)
         if index is not None and first._index is None:
             first._watch.taken(first._module, index % first.shape[0])
             return _probe(result, first._watch, first._module, index % first.shape[0])
-        if first._index is not None and isinstance(result, torch.Tensor) and len(probes) == len(tensors_of((args, kwargs))) \
-                and name not in _HARMLESS:
+        if first._index is not None and isinstance(result, torch.Tensor) and len(probes) == len(tensors_of((args, kwargs))):
             return _probe(result, first._watch, first._module, first._index)
         return result
 
@@ -185,7 +186,10 @@ class StandIn(torch.Tensor):
         if name in _HARMLESS:
             if func == torch.Tensor.device.__get__:
                 return stand._device
-            return func(stand._home)
+            found = func(stand._home)
+            if not isinstance(found, torch.Tensor):
+                return found
+            name = getattr(getattr(func, "__self__", None), "__name__", name)  # .data, .T
         raise TuttiError(f"weight '{stand._weight}' is used as a whole ({name}), but in the sample its experts were taken one "
                          "by one; dispatch with a sample that shows how it is used")
 
@@ -206,14 +210,26 @@ class Away(torch.Tensor):
         away = next(t for t in found if isinstance(t, Away))
         alone = all(isinstance(t, Away) for t in found)
         there: Mover = away._there
+        moved = []
 
         def change(tensor):
-            return tensor._raw if isinstance(tensor, Away) else there.tensor(tensor)
+            if isinstance(tensor, Away):
+                return tensor._raw
+            made = there.tensor(tensor)
+            if made is not tensor:
+                moved.append((tensor, made, version_of(made)))
+            return made
         args, kwargs = map_nested((args, kwargs or {}), change)
         result = func(*args, **kwargs)
-        if not alone:
-            return map_nested(result, away._back)
-        return map_nested(result, lambda tensor: away_of(tensor, there, away._back))
+        if alone:
+            return map_nested(result, lambda tensor: away_of(tensor, there, away._back))
+        for original, made, version in moved:
+            if version_of(made) != version:  # by out=, or in place
+                with torch.no_grad():
+                    original.copy_(away._back(made))
+                there.remember(original, made)
+        originals = {id(made): original for original, made, _ in moved}
+        return map_nested(result, lambda tensor: originals[id(tensor)] if id(tensor) in originals else away._back(tensor))
 
 
 def away_of(tensor: torch.Tensor, there: Mover, back: Callable) -> Away:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from ..binary import TuttiError
-from .modes import Mode, OpInfo, Placement
+from .modes import Mode, OpInfo, Placement, Sizes
 from .names import HOST, unit_of
-from .problem import placement_of
+from .problem import placement_of, strings
 from .units import Units
 
 _FILE = "dispatch.json"
@@ -105,19 +105,29 @@ def read(path: Union[str, Path]) -> DispatchPlan:
             placement_of(content, str(path / f"{name}.plan.json"), name)
             ordered = sorted(content["ops"], key=lambda op: op["priority"])
             ops = [OpInfo(op["op"], unit_of(op["op"]), row["shares"].get(op["op"], 1.0)) for op in ordered]
-            modes.append(Mode(name, row["entry"], tuple((key, size) for key, size in row["sizes"]), ops, row["calls"]))
+            modes.append(Mode(name, row["entry"], _sizes(row["sizes"]), ops, int(row["calls"])))
             if (path / f"{name}.graph.json").exists():
                 graphs[name] = _read(path / f"{name}.graph.json")
             if row.get("pass_s") is not None:
-                pass_s[name] = row["pass_s"]
+                pass_s[name] = float(row["pass_s"])
+        glue, units = strings(index.get("glue", [])), strings(index.get("units", []))
         if not modes:
             raise KeyError("modes")
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         raise TuttiError(f"{path / _FILE} does not list the modes of a dispatch; model.tutti_plan.save(folder) writes "
                          "it") from None
     machine = _read(path / "machine.json") if (path / "machine.json").exists() else None
     return DispatchPlan(modes, contents, graphs, machine, pass_s,
-                        glue=list(index.get("glue", [])), units=list(index.get("units", [])))
+                        glue=glue, units=units)
+
+
+def _sizes(rows) -> Sizes:
+    """As modes.sizes_of counts them. Raises TypeError or ValueError for others."""
+    made = tuple((key, size) for key, size in rows)
+    strings([key for key, _ in made])
+    if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for _, size in made):
+        raise ValueError("sizes")
+    return made
 
 
 def check(plan: DispatchPlan, units: Units, caps: Dict[str, int]) -> Dict[str, Placement]:
@@ -132,6 +142,9 @@ def check(plan: DispatchPlan, units: Units, caps: Dict[str, int]) -> Dict[str, P
                     raise TuttiError(f"the plan of mode '{mode}' has op '{unit}' on '{device}', but max_memory gives only "
                                      f"{', '.join([*caps, HOST])}; change the plan or max_memory")
         for device, names in placement.kept.items():
+            if device not in caps:
+                raise TuttiError(f"the plan of mode '{mode}' keeps weights on '{device}', but max_memory gives only "
+                                 f"{', '.join(caps)} to keep them on; change the plan or max_memory")
             for name in names:
                 if name not in groups:
                     raise TuttiError(f"the plan of mode '{mode}' keeps '{name}' on {device}, which is no weight of the model; "

@@ -215,7 +215,8 @@ class ChainPlanner:
                 self._keep(choice, other, device)
 
     def _kept(self, choice: Choice, name: str) -> bool:
-        return all(group.name in choice.kept for group in self.units.units[name].groups)
+        groups = self.units.units[name].groups  # none, if all of the unit's weights are glue
+        return bool(groups) and all(group.name in choice.kept for group in groups)
 
     def _flip(self, choice, mode, name, device):
         where = choice.where[mode.name]

@@ -15,6 +15,9 @@ from .simulating import Link
 from .units import Units
 
 
+_VERSIONS = (1, 2, 3, 4)  # of plan files that are read
+
+
 @dataclass
 class Machine:
     """caps: bytes of each device that weights and buffers may use. links: from host memory to each device."""
@@ -90,22 +93,37 @@ def plan_content(mode: Mode, placement: Placement, graph_name: str, policy: str,
     return content
 
 
+def strings(value: Any) -> List[str]:
+    """The value, if it is a list of strings. Raises TypeError for others."""
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise TypeError("no list of strings")
+    return value
+
+
 def placement_of(content: Dict[str, Any], name: str, mode: str, certain=None) -> Placement:
     """The placement that a plan file states. `certain`: whether an op is called in every pass; by default all are."""
     try:
         if content["format"] != "tutti-plan":
             raise KeyError("format")
+        if content.get("schema_version", 1) not in _VERSIONS:
+            raise TuttiError(f"{name} has schema_version {content['schema_version']}, and this package reads {_VERSIONS[0]} to "
+                             f"{_VERSIONS[-1]}; install a newer tutti")
         rows = sorted(content["ops"], key=lambda op: op["priority"])
         devices: Dict[str, List[str]] = {}
         order = []
         for row in rows:
             unit = unit_of(row["op"])
-            devices.setdefault(unit, []).append(row["device"])
+            devices.setdefault(unit, []).extend(strings([row["device"]]))
             if certain is None or certain(row["op"]):
                 order.append(unit)
-        kept = {entry["memory"]: set(entry["weights"]) for entry in content.get("kept_weights", [])}
+        kept: Dict[str, set] = {}
+        for entry in content.get("kept_weights", []):
+            kept.setdefault(entry["memory"], set()).update(strings(entry["weights"]))
         buffers = {entry["memory"]: int(entry["bytes"]) for entry in content.get("stream_buffer_bytes", [])}
-    except (KeyError, TypeError, ValueError, AttributeError):
+        strings([*kept, *buffers])
+        if min(buffers.values(), default=0) < 0:
+            raise ValueError("bytes")
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         raise TuttiError(f"{name} is not a plan of tutti; model.tutti_plan.save(folder) writes one") from None
     return Placement(mode, devices, order, kept, buffers)
 

@@ -3,6 +3,7 @@ unit's device; that of the modules above, by one that begins and ends passes. Ev
 calls the model; calls from several threads wait for each other."""
 
 import contextlib
+import dataclasses
 import functools
 import threading
 import time
@@ -64,6 +65,7 @@ class Runner:
         self._entries = {mode.entry for mode in modes}
         self._attached: List[nn.Module] = []
         self._trains = list(model.parameters())
+        self._unit: Optional[Unit] = None  # that is running
         self._counts: Dict[str, int] = {}
         self._movers: Dict[str, Mover] = {}
         self.main = HOST
@@ -127,20 +129,23 @@ class Runner:
     def _call_split(self, name: str, module: nn.Module, inner: Callable, args, kwargs):
         if self._in_pass():
             return inner(*args, **kwargs)
-        return self._pass(name, module, inner, args, kwargs)
+        return self._pass(name, module, inner, inner, args, kwargs)
 
-    def _pass(self, name: str, module: nn.Module, inner: Callable, args, kwargs):
+    def _pass(self, name: str, module: nn.Module, inner: Callable, run: Callable, args, kwargs):
+        """run: what a pass does. inner: the module's own forward, for a caller that waited while it was undispatched."""
         if not self._lock.acquire(blocking=False):  # another thread runs a pass
             if name not in self._entries:  # that pass may wait for this thread
                 raise TuttiError(f"module '{name}' of a dispatched model is called by one thread while another runs the model; "
                                  "call it when that has ended, or tutti.undispatch(model) first")
             self._lock.acquire()
         try:
-            return self._locked_pass(name, module, inner, args, kwargs)
+            if not self._attached:
+                return inner(*args, **kwargs)
+            return self._locked_pass(name, module, run, args, kwargs)
         finally:
             self._lock.release()
 
-    def _locked_pass(self, name: str, module: nn.Module, inner: Callable, args, kwargs):
+    def _locked_pass(self, name: str, module: nn.Module, run: Callable, args, kwargs):
         if torch.is_grad_enabled() and (any(p.requires_grad for p in self._trains)
                                         or any(t.requires_grad for t in tensors_of((args, kwargs)))):
             raise TuttiError("a dispatched model cannot be trained, and gradients are enabled; call it under "
@@ -161,7 +166,7 @@ class Runner:
         try:
             with self._main_context(), self._glue_installed(self.main):
                 moved = Moved(self._mover(self.main), args, kwargs)
-                outputs = inner(*moved.args, **moved.kwargs)
+                outputs = run(*moved.args, **moved.kwargs)
                 originals = moved.finish(self._back)
             outputs = self._to_caller(outputs, caller, originals)
             complete = True
@@ -315,8 +320,22 @@ class Runner:
 
     def _call_unit(self, unit: Unit, inner: Callable, args, kwargs):
         if not self._in_pass():  # called by itself, not by a module above it
-            return self._pass(unit.name, unit.module,
+            return self._pass(unit.name, unit.module, inner,
                               lambda *given, **named: self._call_unit(unit, inner, given, named), args, kwargs)
+        outer = self._unit
+        if self._runs_within(unit.module):
+            return inner(*args, **kwargs)
+        self._unit = unit
+        try:
+            return self._run_unit(unit, inner, args, kwargs)
+        finally:
+            self._unit = outer
+
+    def _runs_within(self, module: nn.Module) -> bool:
+        """True if the unit that is running holds the module too: its weights and inputs are there."""
+        return self._unit is not None and self.units.within(self._unit.name, module)
+
+    def _run_unit(self, unit: Unit, inner: Callable, args, kwargs):
         call = self._counts.get(unit.name, 0)
         self._counts[unit.name] = call + 1
         device = self.placement.device(unit.name, call)
@@ -351,8 +370,10 @@ class Runner:
     def _call_packed(self, packed: PackedModule, inner: Callable, args, kwargs):
         """On the main device, with stand-ins for the tensors of all experts."""
         if not self._in_pass():
-            return self._pass(packed.name, packed.module,
+            return self._pass(packed.name, packed.module, inner,
                               lambda *given, **named: self._call_packed(packed, inner, given, named), args, kwargs)
+        if self._runs_within(packed.module):
+            return inner(*args, **kwargs)
         if self.main == HOST:
             taken = _TimedOnCores(self, packed) if self.timing is not None else None
             if taken is None:
@@ -563,7 +584,8 @@ def _map_one_level(value, change):
             if part is not value[key]:
                 value[key] = part
         return value
-    for name, part in list(vars(value).items()):
+    for name in list(vars(value)) if hasattr(value, "__dict__") else [part.name for part in dataclasses.fields(value)]:
+        part = getattr(value, name, None)
         new = change(part)
         if new is not part:
             object.__setattr__(value, name, new)

@@ -39,6 +39,11 @@ class Units:
     splits: Dict[str, nn.Module]  # modules above units that have a forward
     glue: Optional[Group]
     packed: Dict[str, PackedModule] = field(default_factory=dict)
+    nested: Dict[str, Set[int]] = field(default_factory=dict)  # for each unit the ids of other units' modules in it
+
+    def within(self, name: str, module: Optional[nn.Module]) -> bool:
+        """True if that unit holds the module, which is another unit's too: a module may be below several parents."""
+        return id(module) in self.nested.get(name, ())
 
     def homes(self) -> List[Group]:
         """The groups whose bytes lie together in host memory: all but slices, and what those are slices of."""
@@ -71,16 +76,16 @@ class _Finder:
         self.seen: Dict[int, str] = {}  # modules that are registered under several names
         self._visit("", model, in_repeated=False)
 
-    def _bytes(self, name, module):
-        return sum(weight.bytes for weight in self.inventory.under(name, module))
+    def _bytes(self, module):
+        return sum(weight.bytes for weight in self.inventory.under(module))
 
-    def _holds_layers(self, name, module):
+    def _holds_layers(self, module):
         """True if most of its bytes are in a list of several modules with weights."""
-        mine = self._bytes(name, module)
-        for path, child in module.named_modules(prefix=name):
+        mine = self._bytes(module)
+        for child in module.modules():
             if isinstance(child, _REPEATED) and (child is not module or isinstance(child, nn.Sequential)):
-                parts = [part for key, part in child.named_children() if self._bytes(f"{path}.{key}", part)]
-                if len(parts) > 1 and self._bytes(path, child) > mine / 2:
+                parts = [part for part in child.children() if self._bytes(part)]
+                if len(parts) > 1 and self._bytes(child) > mine / 2:
                     return True
         return False
 
@@ -88,12 +93,11 @@ class _Finder:
         """True if a list of modules in it has members that only some passes call: experts."""
         if self.observed is None:
             return False
-        if any(packed.startswith(name + ".") for packed in self.observed.packed):
+        if any(self.inventory.module(packed) in module.modules() for packed in self.observed.packed):
             return True
         for path, child in module.named_modules(prefix=name):
             if isinstance(child, _CONTAINERS):
-                keys = [f"{path}.{key}" for key, part in child.named_children()
-                        if self._bytes(f"{path}.{key}", part)]
+                keys = [f"{path}.{key}" for key, part in child.named_children() if self._bytes(part)]
                 shares = [self.observed.share_of_calls(key) for key in keys]
                 if len(keys) > 1 and max(shares) > 0 and min(shares) < 1:
                     return True
@@ -102,19 +106,19 @@ class _Finder:
     def _can_split(self, name, module):
         """The parts of a module can only be units if they are called, and its own weights are few."""
         children = [(f"{name}.{key}" if name else key, child) for key, child in module.named_children()]
-        weighted = [(path, child) for path, child in children if self._bytes(path, child)]
+        weighted = [(path, child) for path, child in children if self._bytes(child)]
         if not weighted:
             return False
         own = sum(weight.bytes for weight in self.inventory.direct(name))
-        if own > max(1 << 20, self.limit // 16) and own > self._bytes(name, module) // 4:
+        if own > max(1 << 20, self.limit // 16) and own > self._bytes(module) // 4:
             return False
         if self.observed is not None:
             for path, child in weighted:
                 if not isinstance(child, _CONTAINERS) and self.observed.share_of_calls(path) == 0 \
-                        and not self.observed.calls_below(path) and self._bytes(path, child) > self.limit * _TINY:
+                        and not self.observed.calls_below(path) and self._bytes(child) > self.limit * _TINY:
                     # Never called. An unused module does no harm, but weights that are read do.
                     if any(self.observed.read_by_others(weight.name, path)
-                           for weight in self.inventory.under(path, child)):
+                           for weight in self.inventory.under(child)):
                         return name == ""
         return True
 
@@ -122,7 +126,7 @@ class _Finder:
         if id(module) in self.seen:
             return
         self.seen[id(module)] = name
-        total = self._bytes(name, module)
+        total = self._bytes(module)
         if total == 0:
             return
         container = isinstance(module, _CONTAINERS)
@@ -134,11 +138,11 @@ class _Finder:
                 self._visit(f"{name}.{key}", child, "part")
             return
         split = container or (self._can_split(name, module) and (
-            name == "" or total > self.limit or (not in_repeated and self._holds_layers(name, module))
+            name == "" or total > self.limit or (not in_repeated and self._holds_layers(module))
             or self._called_irregularly(name, module)))
         if not split:
             if total <= self.limit * _TINY and name and in_repeated != "layer":
-                self.glue += self.inventory.under(name, module)
+                self.glue += self.inventory.under(module)
             else:
                 self.units[name] = module
             return
@@ -157,7 +161,7 @@ def find_units(model: nn.Module, inventory: Inventory, limit: int, observed=None
     glue = {id(weight): weight for weight in finder.glue}
     if observed is not None:
         for unit, module in finder.units.items():
-            for weight in inventory.under(unit, module):
+            for weight in inventory.under(module):
                 if observed.read_by_others(weight.name, unit):
                     glue[id(weight)] = weight
     return _made(model, inventory, finder.units, finder.splits, glue, finder.packed)
@@ -169,21 +173,22 @@ def named_units(model: nn.Module, inventory: Inventory, names: Set[str], kept_gl
     units, packed = {}, []
     for name in names:
         part = parse(name)
-        if part is not None and part[0] in modules and candidates(inventory.direct(part[0])):
+        if part is not None and inventory.module(part[0]) is not None and candidates(inventory.direct(part[0])):
             if part[0] not in packed:
                 packed.append(part[0])
             continue
-        if name not in modules:
+        module = inventory.module(name)
+        if module is None:
             raise TuttiError(f"the plan has the op '{name}', but the model has no module of that name; use the plan with "
                              "the model that it was made for, or make a new one (plan=None)")
-        units[name] = modules[name]
+        units[name] = module
     for name in names:
         parts = name.split(".")
         for i in range(1, len(parts)):
             if ".".join(parts[:i]) in units:
                 raise TuttiError(f"the plan has the ops '{'.'.join(parts[:i])}' and '{name}', of which one is a part of "
                                  "the other; keep one of them")
-    used = {id(weight) for name, module in units.items() for weight in inventory.under(name, module)
+    used = {id(weight) for name, module in units.items() for weight in inventory.under(module)
             if weight.name not in kept_glue}
     used |= {id(weight) for name in packed for weight in candidates(inventory.direct(name))}
     glue = {id(weight): weight for weight in inventory.weights.values() if id(weight) not in used}
@@ -196,11 +201,10 @@ def named_units(model: nn.Module, inventory: Inventory, names: Set[str], kept_gl
 def _made(model, inventory, modules, splits, glue, packed) -> Units:
     users = {}
     for name, module in modules.items():
-        users[name] = [weight for weight in inventory.under(name, module) if id(weight) not in glue]
+        users[name] = [weight for weight in inventory.under(module) if id(weight) not in glue]
     groups = groups_of(users)
     units = {name: Unit(name, module, groups[name]) for name, module in modules.items()}
-    found = dict(model.named_modules())
-    stands = {name: PackedModule(name, found[name], candidates(inventory.direct(name))) for name in packed}
+    stands = {name: PackedModule(name, inventory.module(name), candidates(inventory.direct(name))) for name in packed}
     for name, stand in stands.items():
         for index in range(stand.count):
             part = slice_name(name, index)
@@ -209,4 +213,7 @@ def _made(model, inventory, modules, splits, glue, packed) -> Units:
         raise TuttiError(f"{type(model).__name__} has no module with weights that could be placed; move it with "
                          "model.to(device)")
     kept = [weight for weight in glue.values() if weight.bytes]
-    return Units(units, splits, Group("weight:(glue)", kept) if kept else None, stands)
+    called = {id(module) for module in modules.values()} | {id(stand.module) for stand in stands.values()}
+    nested = {name: called & {id(below) for below in module.modules() if below is not module}
+              for name, module in modules.items()}
+    return Units(units, splits, Group("weight:(glue)", kept) if kept else None, stands, nested)

@@ -21,6 +21,11 @@ def bytes_of(tensor: torch.Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
+def form_of(tensor: torch.Tensor) -> Tuple[Any, ...]:
+    """Equal for tensors that are the same bytes. Its last entry are the strides."""
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
+
+
 @dataclass
 class Weight:
     """One parameter, buffer or tensor attribute. `places` are the dicts and lists of modules that refer to it."""
@@ -95,9 +100,10 @@ class Inventory:
 
     def __init__(self, model: nn.Module):
         self.weights: Dict[int, Weight] = {}  # by the tensor's id
-        self._of_module: Dict[str, List[Weight]] = {}
+        self._model = model
+        self._of_module: Dict[int, List[Weight]] = {}  # by the module's id: it may be below several parents
         for path, module in model.named_modules():
-            mine = self._of_module.setdefault(path, [])
+            mine = self._of_module.setdefault(id(module), [])
             for container, key, tensor, parameter in _attributes(module):
                 if tensor.layout != torch.strided:
                     continue
@@ -129,20 +135,44 @@ class Inventory:
             if home.is_inference():
                 raise TuttiError(f"weight '{weight.name}' was made in inference mode, so its changes cannot be seen; load the "
                                  "model outside of torch.inference_mode()")
+        self._refuse_parts()
         for path, module in model.named_modules():
             if isinstance(module, torch.jit.ScriptModule):
                 raise TuttiError(f"module '{path}' is compiled by torch.jit, so its weights cannot be placed; dispatch the model "
                                  "that it was made from")
 
+    def _refuse_parts(self) -> None:
+        """Weights that are the same bytes in the same form stay so. Those that share some bytes would be torn apart."""
+        spans = []
+        for weight in self.weights.values():
+            home = weight.home
+            if home.numel():
+                last = sum((size - 1) * stride for size, stride in zip(home.shape, home.stride()))
+                end = home.data_ptr() + (last + 1) * home.element_size()
+                spans.append((home.data_ptr(), end, form_of(home), weight.name))
+        reach = None
+        for span in sorted(spans, key=lambda span: span[:2]):
+            if reach is not None and span[0] < reach[1] and span[2] != reach[2]:
+                raise TuttiError(f"weights '{reach[3]}' and '{span[3]}' share a part of their memory, so they cannot be placed "
+                                 "each by itself; clone() one of them, or take the part in forward")
+            if reach is None or span[1] > reach[1]:
+                reach = span
+
+    def module(self, path: str) -> Optional[nn.Module]:
+        try:
+            return self._model.get_submodule(path)
+        except AttributeError:
+            return None
+
     def direct(self, path: str) -> List[Weight]:
         """Those that the module itself refers to, each once."""
-        return list({id(weight): weight for weight in self._of_module.get(path, [])}.values())
+        return list({id(weight): weight for weight in self._of_module.get(id(self.module(path)), [])}.values())
 
-    def under(self, path: str, module: nn.Module) -> List[Weight]:
+    def under(self, module: nn.Module) -> List[Weight]:
         """Those of the module and all modules in it, each once."""
         found = {}
-        for below, _ in module.named_modules(prefix=path):
-            for weight in self._of_module.get(below, []):
+        for below in module.modules():
+            for weight in self._of_module.get(id(below), []):
                 found[id(weight)] = weight
         return list(found.values())
 

@@ -49,7 +49,8 @@ Result<ValueSpec> value_of(const tutti_value& given) {
     spec.shape.push_back(value.shape[i]);
     elements *= static_cast<double>(value.shape[i]);
   }
-  if (spec.bytes == 0 && value.rank > 0) {
+  // Without sizes but with a dtype it is a scalar.
+  if (spec.bytes == 0 && (value.rank > 0 || element_bytes(spec.dtype) > 0)) {
     const double bytes = elements * element_bytes(spec.dtype);
     if (bytes == 0 && elements > 0) {
       return invalid_input(

@@ -15,6 +15,7 @@ constexpr int64_t kMostGame = 1'600;
 
 struct Valuation {
   Ticks bound = 0;           // what the prices prove
+  Duration per_pass{0};      // in ns, not rounded up to ticks
   double exact = 0;          // before it was rounded up
   std::vector<double> load;  // per slot of each class, if every op goes where it is cheapest
 };
@@ -34,6 +35,7 @@ Valuation valuate(const Instance& instance, const Prices& prices) {
     result.load[c] /= static_cast<double>(classes[c].slots());
   }
   result.bound = static_cast<Ticks>((work + capacity - 1) / capacity);
+  result.per_pass = Duration(static_cast<int64_t>(work * instance.tick.count() / capacity));
   result.exact = static_cast<double>(work) / static_cast<double>(capacity);
   return result;
 }
@@ -93,6 +95,7 @@ Load load_bound(const Instance& instance) {
   for (int64_t i = 0; i < most_cuts; ++i) {
     const Valuation found = valuate(instance, prices_of(instance, shares, kFinePrice));
     best.bound = std::max(best.bound, found.bound);
+    best.per_pass = std::max(best.per_pass, found.per_pass);
     if (found.exact > best_exact) {
       best_exact = found.exact;
       best.shares = shares;

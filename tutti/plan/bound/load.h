@@ -29,6 +29,8 @@ Cheapest cheapest(const Instance& instance, OpId op, const Prices& prices);
 
 struct Load {
   Ticks bound = 0;
+  // The same before it is rounded up to whole ticks, in ns. Many runs share the remainder.
+  Duration per_pass{0};
   // The part of all capacity that each class stands for under the best prices: slots_c y_c, scaled
   // to add up to 1.
   std::vector<double> shares;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tutti/base/fingerprint.h"
+#include "tutti/graph/limits.h"
 #include "tutti/plan/check/rules.h"
 
 namespace tutti {
@@ -62,7 +63,7 @@ void check_keeping_shape(const Problem& problem, const WeightKeeping& keeping, V
   for (size_t i = 0; i < memories; ++i) {
     const MemoryId memory{static_cast<int32_t>(i)};
     const std::string& name = problem.machine.memory(memory).name;
-    if (keeping.stream_buffer_bytes[i] < 0) {
+    if (keeping.stream_buffer_bytes[i] < 0 || keeping.stream_buffer_bytes[i] > kMostBytes) {
       verdict.add("the stream buffer of memory '{}' has {} bytes", name,
                   keeping.stream_buffer_bytes[i]);
     }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "tutti/plan/testing.h"
 
@@ -163,6 +164,15 @@ TEST(CheckPlan, AsksForAStreamBufferThatHoldsAnyOp) {
   EXPECT_EQ(faults[0],
             "the stream buffer of memory 'gpu' has 99 bytes, but op 'layer1' reads 100 bytes of "
             "streamed weights there");
+}
+
+TEST(CheckPlan, RefusesAStreamBufferOfMoreBytesThanCanBeCounted) {
+  const World world(layer_chain(), layer_machine());
+  Plan plan = layer_plan(world.problem(), 1, 1);
+  plan.weights.stream_buffer_bytes[1] = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(
+      check_plan(world.problem(), plan),
+      std::vector<std::string>{"the stream buffer of memory 'gpu' has 9223372036854775807 bytes"});
 }
 
 TEST(CheckPlan, KnowsWhichWeightsCanBeKept) {

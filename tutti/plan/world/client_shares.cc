@@ -37,16 +37,58 @@ Duration ClientShares::Window::below_at(Duration limit, Duration now, Duration w
   return now;
 }
 
+ClientShares::Window ClientShares::Window::in_parts_of(Duration other, Duration now,
+                                                       Duration window) const {
+  Window made;
+  const int64_t last = part_of(now, window);
+  const int64_t length = window.count() / kParts + 1;
+  for (int64_t number = std::max<int64_t>(0, last - kParts); number <= last; ++number) {
+    const auto at = static_cast<size_t>(number % (kParts + 1));
+    // At the end of its part, so that it is counted for no less than its time.
+    const Duration time = std::min(now, Duration((number + 1) * length - 1));
+    if (numbers_[at] == number) made.add(parts_[at], time, other);
+  }
+  return made;
+}
+
 ClientShares::ClientShares(ShareRules rules) : rules_(std::move(rules)) {}
 
 void ClientShares::set_rules(ShareRules rules) {
   const MutexLock lock(mutex_);
+  const Duration window = rules_.window;
   rules_ = std::move(rules);
   for (Client& client : clients_) {
     const Duration before = client.rule.quota_window;
     client.rule = rule_of(client.name);
-    if (client.rule.quota_window != before) client.for_quota = {};
+    if (client.rule.quota_window != before)
+      client.for_quota = client.for_quota.in_parts_of(client.rule.quota_window, latest_, before);
   }
+  if (rules_.window != window) change_window(window);
+}
+
+// Marks are numbered by parts of the window: those of another one say nothing. What is owed since
+// then is forgotten.
+void ClientShares::change_window(Duration before) {
+  recent_ = recent_.in_parts_of(rules_.window, latest_, before);
+  for (Client& client : clients_)
+    client.recent = client.recent.in_parts_of(rules_.window, latest_, before);
+  marks_.fill(virtual_time_);
+  last_mark_ = latest_.count() / (rules_.window.count() / kMarks + 1);
+}
+
+void ClientShares::set_devices(const std::vector<std::string>& names) {
+  const MutexLock lock(mutex_);
+  place_of_.clear();
+  for (const std::string& name : names) {
+    const auto known = std::find(devices_.begin(), devices_.end(), name);
+    place_of_.push_back(static_cast<size_t>(known - devices_.begin()));
+    if (known == devices_.end()) devices_.push_back(name);
+  }
+}
+
+std::vector<std::string> ClientShares::devices() const {
+  const MutexLock lock(mutex_);
+  return devices_;
 }
 
 bool ClientShares::divides() const {
@@ -143,7 +185,8 @@ void ClientShares::ended(JobAccount& account, int32_t device, Duration expected,
   account.work_left -= least;
   client.work_left -= least;
   client.used += taken;
-  const auto place = static_cast<size_t>(device);
+  const auto number = static_cast<size_t>(device);
+  const size_t place = number < place_of_.size() ? place_of_[number] : number;
   if (client.by_device.size() <= place) client.by_device.resize(place + 1, Duration(0));
   client.by_device[place] += taken;
   client.recent.add(taken, now, rules_.window);

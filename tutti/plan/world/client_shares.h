@@ -49,11 +49,11 @@ struct ClientShare {
   std::string name;
   double weight = 1;
   int64_t open_jobs = 0;
-  Duration used_total{0};  // device time
-  std::vector<Duration> used_by_device{};
-  Duration used_in_window{0};  // of ShareRules::window
-  double share = 0;            // of all device time in that window
-  double entitled = 0;         // its weight over those of all clients with open jobs
+  Duration used_total{0};                  // device time
+  std::vector<Duration> used_by_device{};  // by ClientShares::devices(); shorter: 0
+  Duration used_in_window{0};              // of ShareRules::window
+  double share = 0;                        // of all device time in that window
+  double entitled = 0;                     // its weight over those of all clients with open jobs
   Duration quota = kNever;
   Duration quota_window{0};
   Duration quota_used{0};
@@ -67,6 +67,10 @@ class ClientShares {
 
   // Clients keep what they used.
   void set_rules(ShareRules rules);
+  // Device time is of devices of these names from now on, by their number. Those of before stay.
+  void set_devices(const std::vector<std::string>& names);
+  // All that there ever were.
+  std::vector<std::string> devices() const;
   bool divides() const;
 
   // The number of the client of that name; it is made if there is none.
@@ -109,6 +113,8 @@ class ClientShares {
     Duration sum(Duration now, Duration window) const;
     // When the sum will be below the limit if nothing is added.
     Duration below_at(Duration limit, Duration now, Duration window) const;
+    // The same times, summed up in parts of another window.
+    Window in_parts_of(Duration other, Duration now, Duration window) const;
 
    private:
     static constexpr int64_t kParts = 40;
@@ -138,6 +144,7 @@ class ClientShares {
   double weights() const TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   Duration quota_used(const Client& client, Duration now) const;
   bool is_held(const Client& client, Duration now) const;
+  void change_window(Duration before) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   void limit_debts(Duration now) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   ClientShare share_of(const Client& client, Duration now) const
       TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
@@ -145,6 +152,8 @@ class ClientShares {
   mutable Mutex mutex_;
   ShareRules rules_ GUARDED_BY(mutex_);
   std::vector<Client> clients_ GUARDED_BY(mutex_);
+  std::vector<std::string> devices_ GUARDED_BY(mutex_);  // all that there ever were
+  std::vector<size_t> place_of_ GUARDED_BY(mutex_);      // in devices_, by a device's number now
   Duration latest_ GUARDED_BY(mutex_){0};
   double virtual_time_ GUARDED_BY(mutex_) = 0;  // the system's
   // What the system's was up to a window ago, by parts of it.

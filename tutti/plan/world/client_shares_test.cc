@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -240,6 +241,73 @@ TEST(ClientShares, NewRulesHoldAtOnceAndNothingUsedIsForgotten) {
   devices.run_until(seconds(20));
   EXPECT_NEAR(ratio(devices.used[1] - before[1], devices.used[0] - before[0]), 3, 0.15);
   EXPECT_EQ(devices.shares.share(0, devices.now).used_total, devices.used[0]);
+}
+
+TEST(ClientShares, DeviceTimeIsThatOfTheDeviceOfThatName) {
+  ClientShares shares;
+  const int32_t client = shares.client("a");
+  JobAccount account = shares.enter(client, Duration(0));
+  const auto use = [&](int32_t device, Duration time) {
+    shares.ended(account, device, Duration(0), Duration(0), time, shares.latest() + time);
+  };
+  shares.set_devices({"cpu", "gpu0"});
+  use(1, seconds(1));
+  shares.set_devices({"gpu1", "gpu0"});  // another machine
+  use(0, seconds(2));
+  use(1, seconds(4));
+  EXPECT_EQ(shares.devices(), (std::vector<std::string>{"cpu", "gpu0", "gpu1"}));
+  EXPECT_EQ(shares.share(client, Duration(0)).used_by_device,
+            (std::vector<Duration>{seconds(0), seconds(5), seconds(2)}));
+}
+
+// For how long a client goes first that could not use its share for twenty minutes.
+Duration goes_first(ClientShares& shares, const std::function<void()>& change) {
+  const int32_t a = shares.client("a");
+  const int32_t b = shares.client("b");
+  JobAccount of_a = shares.enter(a, Duration(0));
+  JobAccount of_b = shares.enter(b, Duration(0));
+  shares.job_opened(a, Duration(0));
+  shares.job_opened(b, Duration(0));
+  Duration now{0};
+  const auto use = [&](JobAccount& account, Duration time) {
+    now += time;
+    shares.ended(account, 0, Duration(0), Duration(0), time, now);
+  };
+  for (int i = 0; i < 3600; ++i) use(i % 2 == 0 ? of_a : of_b, seconds(1));
+  change();
+  for (int i = 0; i < 1200; ++i) use(of_a, seconds(1));
+  std::vector<int32_t> order;
+  const Duration began = now;
+  for (shares.order(now, false, order); order[0] == b && now - began < seconds(1200);
+       shares.order(now, false, order)) {
+    use(of_b, milliseconds(100));
+  }
+  return now - began;
+}
+
+TEST(ClientShares, AnotherWindowStillLimitsWhatIsOwed) {
+  ShareRules rules{.divided = true, .window = seconds(10)};
+  ClientShares shares(rules);
+  const Duration time = goes_first(shares, [&] {
+    rules.window = seconds(60);
+    shares.set_rules(rules);
+  });
+  EXPECT_LE(time, seconds(66));
+}
+
+TEST(ClientShares, AnotherWindowOfTheQuotaForgetsNoUse) {
+  ShareRules rules = rules_of({{"a", {.quota = seconds(10), .quota_window = seconds(40)}}});
+  ClientShares shares(rules);
+  const int32_t client = shares.client("a");
+  JobAccount account = shares.enter(client, Duration(0));
+  for (int second = 1; second <= 20; second += 10)
+    shares.ended(account, 0, Duration(0), Duration(0), seconds(6), seconds(second));
+  for (const int window : {80, 15, 60}) {
+    rules.named[0].second.quota_window = seconds(window);
+    shares.set_rules(rules);
+    const Duration used = shares.share(client, seconds(11)).quota_used;
+    EXPECT_EQ(used, seconds(12)) << window;
+  }
 }
 
 }  // namespace

@@ -24,6 +24,16 @@ void ShareGate::taken_back(const JobStatus& job, OpId op, DeviceId device) {
     shares_.taken_back(*account, expected_time(job, op, device));
 }
 
+void ShareGate::abandon(const JobStatus& job) {
+  for (const OpId op : job.job->graph().ops()) {
+    const OpStatus& status = job.ops[op.index];
+    const bool given =
+        status.phase == OpStatus::Phase::queued || status.phase == OpStatus::Phase::running;
+    if (given) taken_back(job, op, status.device);
+  }
+  remove(job.id);
+}
+
 void ShareGate::ended(const Job& job, const FinishedOp& op, Duration now) {
   JobAccount* const account = account_of(op.job);
   if (account == nullptr) return;

@@ -23,6 +23,8 @@ class ShareGate {
   // A job came to the ledger, or leaves it. Until then its account stays where it is.
   void add(JobId job, JobAccount* account) { accounts_[job] = account; }
   void remove(JobId job) { accounts_.erase(job); }
+  // The same for a job whose ops will not end: those that were given to devices are taken back.
+  void abandon(const JobStatus& job);
 
   // What the runtime does with ops of those jobs. Times are those of the ledger.
   void given(const JobStatus& job, OpId op, DeviceId device);

@@ -25,7 +25,7 @@ Result<Plan> plan_best_subset(const Problem& problem, const Budget& budget, uint
       devices_by_speed_and_closeness(problem, device_speeds(problem));
   Teams teams;
   teams.of_op.assign(static_cast<size_t>(problem.graph.size()), 0);
-  teams.devices.assign(1, std::vector<bool>(devices.size(), false));
+  teams.devices.assign(1, std::vector<bool>(static_cast<size_t>(problem.machine.size()), false));
   std::optional<Result<Plan>> best;
   size_t taken = 0;
   while (taken < devices.size()) {

@@ -60,9 +60,9 @@ class Packing {
   // left to one device. Only the largest parts get more than one.
   std::vector<int> team_sizes() const {
     const double share =
-        std::accumulate(work_.begin(), work_.end(), 0.0) / static_cast<double>(speed_.size());
+        std::accumulate(work_.begin(), work_.end(), 0.0) / static_cast<double>(closeness_.size());
     std::vector<int> sizes(work_.size(), 1);
-    int left = static_cast<int>(speed_.size());
+    int left = static_cast<int>(closeness_.size());
     for (const int32_t part : by_work_) {
       const double shares = share > 0 ? work_[static_cast<size_t>(part)] / share : 1;
       sizes[static_cast<size_t>(part)] = std::clamp(static_cast<int>(shares), 1, std::max(1, left));

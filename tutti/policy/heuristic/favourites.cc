@@ -61,7 +61,7 @@ struct Clp {
   decltype(&Clp_loadProblem) load_problem = nullptr;
   decltype(&Clp_setLogLevel) set_log_level = nullptr;
   decltype(&Clp_setMaximumIterations) set_maximum_iterations = nullptr;
-  decltype(&Clp_initialPrimalSolve) initial_primal_solve = nullptr;
+  decltype(&Clp_primal) primal = nullptr;
   decltype(&Clp_status) status = nullptr;
   decltype(&Clp_primalColumnSolution) primal_column_solution = nullptr;
 
@@ -87,8 +87,7 @@ struct Clp {
         find("Clp_newModel", clp.new_model) && find("Clp_deleteModel", clp.delete_model) &&
         find("Clp_loadProblem", clp.load_problem) && find("Clp_setLogLevel", clp.set_log_level) &&
         find("Clp_setMaximumIterations", clp.set_maximum_iterations) &&
-        find("Clp_initialPrimalSolve", clp.initial_primal_solve) &&
-        find("Clp_status", clp.status) &&
+        find("Clp_primal", clp.primal) && find("Clp_status", clp.status) &&
         find("Clp_primalColumnSolution", clp.primal_column_solution);
     if (!whole) return std::nullopt;
     return clp;
@@ -118,7 +117,8 @@ class Program {
     clp_.set_log_level(model_.get(), 0);
     // In steps, not in time: the same problem must end in the same way on any day.
     clp_.set_maximum_iterations(model_.get(), 100'000);
-    clp_.initial_primal_solve(model_.get());
+    // Clp_initialPrimalSolve would take SIGINT for itself while it works.
+    clp_.primal(model_.get(), 0);
     if (clp_.status(model_.get()) != 0) return std::nullopt;
     return rounded(clp_.primal_column_solution(model_.get()));
   }

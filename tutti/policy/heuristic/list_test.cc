@@ -303,6 +303,15 @@ TEST(SubMachines, AreHostsAndTheFirstDevices) {
   for (const auto& part : parts) EXPECT_LT(part.size(), 8u);
 }
 
+TEST(SubMachines, HaveNoOtherDevicesToPlanFor) {
+  const World world(must(make_layered({.ops = 64, .width = 8, .bytes = 64 << 20})), "cluster-2x4");
+  const std::vector<DeviceId> host{DeviceId{0}, DeviceId{1}, DeviceId{2}, DeviceId{3}};
+  const Problem part = world.problem->within(host);
+  std::vector<DeviceId> devices = devices_by_speed_and_closeness(part, device_speeds(part));
+  std::sort(devices.begin(), devices.end());
+  EXPECT_EQ(devices, host);
+}
+
 TEST(SubMachines, OfEqualLookAreAllListedIfAPinTellsThemApart) {
   const Graph graph = must(make_layered({.ops = 64, .width = 8, .bytes = 64 << 20}));
   const Machine machine = must(make_preset("cluster-2x4"));

@@ -8,6 +8,8 @@
 // Karypis, Kumar 1998b), and the plan of the least estimated makespan is taken; provenance.note
 // says how many bands. Absent from the registry when tutti was built without METIS.
 
+#include "tutti/policy/heuristic/min_cut.h"
+
 #include "tutti/policy/heuristic/heuristics.h"
 
 #ifdef TUTTI_HAVE_METIS
@@ -16,6 +18,7 @@
 #include <metis.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -27,15 +30,6 @@
 #include "tutti/policy/schedule/ranks.h"
 
 namespace tutti {
-namespace {
-
-// METIS counts in 32 bits; the sums of all weights must stay well below.
-constexpr double kMostWeight = 5e8;
-constexpr double kLeastShare = 1e-3;  // of the work, for devices that can do next to none
-// How many bands of time are tried. Large graphs gain by many, but each try takes a second.
-constexpr idx_t kBands[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
-constexpr idx_t kBandsOfLarge[] = {1, 4, 16};
-constexpr int32_t kSmallGraph = 2000;
 
 // The graph as METIS wants it: undirected, ops of one colocation group as one, edges merged.
 struct CutGraph {
@@ -47,6 +41,16 @@ struct CutGraph {
   std::vector<idx_t> weight;  // by op x band
   idx_t size() const { return static_cast<idx_t>(begin.size()) - 1; }
 };
+
+namespace {
+
+// METIS counts in 32 bits; the sums of all weights must stay well below.
+constexpr double kMostWeight = 5e8;
+constexpr double kLeastShare = 1e-3;  // of the work, for devices that can do next to none
+// How many bands of time are tried. Large graphs gain by many, but each try takes a second.
+constexpr idx_t kBands[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+constexpr idx_t kBandsOfLarge[] = {1, 4, 16};
+constexpr int32_t kSmallGraph = 2000;
 
 void number_ops(const Problem& problem, CutGraph& cut) {
   std::vector<idx_t> of_group(static_cast<size_t>(problem.colocation_group_count()), -1);
@@ -144,10 +148,10 @@ Mutex metis_mutex;  // NOLINT: guards a global that is not ours
 // could make many parts by itself, but prints to standard output when one of them stays empty.
 class Halving {
  public:
-  Halving(const CutGraph& cut, const std::vector<double>& speed, uint64_t seed)
+  Halving(const CutGraph& cut, const std::vector<double>& speed, const CutSettings& settings)
       : cut_(cut),
         speed_(speed),
-        seed_(seed),
+        settings_(settings),
         local_(static_cast<size_t>(cut.size()), -1),
         device_of_(static_cast<size_t>(cut.size())) {}
 
@@ -199,7 +203,9 @@ class Halving {
     shares.insert(shares.end(), static_cast<size_t>(bands), static_cast<real_t>(1 - share));
     std::vector<idx_t> options(METIS_NOPTIONS);
     METIS_SetDefaultOptions(options.data());
-    options[METIS_OPTION_SEED] = static_cast<idx_t>(seed_ & 0x7fffffff);
+    options[METIS_OPTION_SEED] = static_cast<idx_t>(settings_.seed & 0x7fffffff);
+    options[METIS_OPTION_UFACTOR] =  // in thousandths
+        std::max<idx_t>(1, static_cast<idx_t>(std::lround(settings_.imbalance * 1000)));
     std::vector<idx_t> side(ops.size(), 0);
     const MutexLock lock(metis_mutex);
     const int status =
@@ -237,35 +243,50 @@ class Halving {
 
   const CutGraph& cut_;
   const std::vector<double>& speed_;
-  uint64_t seed_;
+  const CutSettings settings_;
   std::vector<idx_t> local_;  // by op of the cut graph: its index in the part at hand, or -1
   std::vector<DeviceId> device_of_;
 };
 
-Result<Plan> plan_cut(const Problem& problem, const CutGraph& cut, const std::vector<double>& speed,
-                      std::span<const DeviceId> devices, uint64_t seed) {
-  const Result<std::vector<DeviceId>> device_of = Halving(cut, speed, seed).divide(devices);
+}  // namespace
+
+struct MinCut::State {
+  std::vector<double> speed;
+  std::vector<DeviceId> devices;
+  CutGraph cut;
+};
+
+bool MinCut::is_available() {
+  return true;
+}
+
+MinCut::MinCut(const Problem& problem) : problem_(problem), state_(std::make_unique<State>()) {
+  state_->speed = device_speeds(problem);
+  state_->devices = devices_by_speed_and_closeness(problem, state_->speed);
+  number_ops(problem, state_->cut);
+  join_ops(problem, state_->cut);
+}
+
+MinCut::~MinCut() = default;
+
+Result<Plan> MinCut::plan(const CutSettings& settings) {
+  auto& [speed, devices, cut] = *state_;
+  if (cut.bands != settings.bands || cut.weight.empty()) weigh_ops(problem_, settings.bands, cut);
+  const Result<std::vector<DeviceId>> device_of = Halving(cut, speed, settings).divide(devices);
   if (!device_of) return device_of.error();
-  Placement placement(problem);
-  for (const OpId op : problem.graph.ops()) {
+  Placement placement(problem_);
+  for (const OpId op : problem_.graph.ops()) {
     placement.put_near(op, (*device_of)[static_cast<size_t>(cut.of_op[op.index])]);
   }
   return placement.to_plan();
 }
 
-}  // namespace
-
 Result<Plan> plan_min_cut(const Problem& problem, const Budget& budget, uint64_t seed) {
-  const std::vector<double> speed = device_speeds(problem);
-  const std::vector<DeviceId> devices = devices_by_speed_and_closeness(problem, speed);
-  CutGraph cut;
-  number_ops(problem, cut);
-  join_ops(problem, cut);
+  MinCut cuts(problem);
   std::optional<Result<Plan>> best;
   const bool small = problem.graph.size() <= kSmallGraph;
   for (const idx_t bands : small ? std::span<const idx_t>(kBands) : kBandsOfLarge) {
-    weigh_ops(problem, bands, cut);
-    Result<Plan> plan = plan_cut(problem, cut, speed, devices, seed);
+    Result<Plan> plan = cuts.plan({.bands = bands, .seed = seed});
     if (plan) plan->provenance.note = fmt::format("work even in each of {} bands of time", bands);
     const bool better =
         !best || (plan && (!*best || plan->planned_makespan < (*best)->planned_makespan));
@@ -273,6 +294,26 @@ Result<Plan> plan_min_cut(const Problem& problem, const Budget& budget, uint64_t
     if (budget.stop.now()) break;  // METIS itself cannot be stopped
   }
   return std::move(*best);
+}
+
+}  // namespace tutti
+
+#else
+
+namespace tutti {
+
+struct MinCut::State {};
+
+bool MinCut::is_available() {
+  return false;
+}
+
+MinCut::MinCut(const Problem& problem) : problem_(problem) {}
+
+MinCut::~MinCut() = default;
+
+Result<Plan> MinCut::plan(const CutSettings& /*settings*/) {
+  return failed("tutti was built without METIS");
 }
 
 }  // namespace tutti

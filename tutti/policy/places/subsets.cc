@@ -106,6 +106,15 @@ bool tells_devices_apart(const Problem& problem) {
   return false;
 }
 
+// By device. None if no op may run anywhere: there are no ops then.
+std::vector<bool> used_by_no_op(const Problem& problem) {
+  std::vector<bool> unused(static_cast<size_t>(problem.machine.size()), problem.graph.size() > 0);
+  for (const OpId op : problem.graph.ops()) {
+    for (const DeviceId device : problem.devices_for(op)) unused[device.index] = false;
+  }
+  return unused;
+}
+
 }  // namespace
 
 std::vector<std::vector<DeviceId>> sub_machines(const Problem& problem) {
@@ -171,8 +180,9 @@ std::vector<DeviceId> devices_by_speed_and_closeness(const Problem& problem,
   const int64_t bytes = mean_bytes(problem.graph);
   std::vector<DeviceId> taken;
   std::vector<Duration> distance(speed.size(), Duration{0});  // to those taken, summed
-  std::vector<bool> is_taken(speed.size(), false);
-  while (taken.size() < speed.size()) {
+  std::vector<bool> is_taken = used_by_no_op(problem);
+  const auto count = static_cast<size_t>(std::count(is_taken.begin(), is_taken.end(), false));
+  while (taken.size() < count) {
     DeviceId best{};
     for (const DeviceId device : machine.devices()) {
       if (is_taken[static_cast<size_t>(device.index)]) continue;

@@ -85,7 +85,7 @@ class Faults : public ::testing::TestWithParam<bool> {
     }
     EXPECT_EQ(failures, kTimes);
     expect_good_run();
-    EXPECT_EQ(threads_of_this_process(), threads);
+    EXPECT_LE(threads_of_this_process(), threads);
     // Pools keep what runs had in use at once: at most every value in every memory, and one block
     // more for each on its way. A block lost in each failure would be more.
     const int64_t most_blocks =

@@ -37,6 +37,50 @@ Duration judged_makespan(const Problem& problem, const Plan& plan) {
   return trace->makespan;
 }
 
+// At 10 ns an op reads w, another v, and a third w again, all without time, over a link that takes
+// none: w is sent twice at the same instant.
+TEST(Streams, OfNoTimeAreReadByOpsOfNoTime) {
+  GraphBuilder builder("instant");
+  const auto weight = [&](const char* name) {
+    return builder.add_input({.value = {.name = name, .bytes = 60},
+                              .residence = {.where = Residence::Where::host},
+                              .weight = true});
+  };
+  const ValueId w = weight("w");
+  const ValueId v = weight("v");
+  const std::vector<ValueSpec> output = {{.bytes = 0}};
+  const auto add = [&](const char* name, std::vector<ValueId> operands, Duration time) {
+    const std::vector<GivenTime> times = {{"gpu", time}};
+    return builder
+        .outputs(builder.add_op({.name = name,
+                                 .kind = "op",
+                                 .operands = operands,
+                                 .outputs = output,
+                                 .run_times = times}))
+        .front();
+  };
+  const ValueId s = add("s", {}, ns(10));
+  const ValueId a = add("a", {w, s}, ns(0));
+  const ValueId b = add("b", {v, a}, ns(0));
+  add("c", {w, b}, ns(0));
+  MachineSpec spec;
+  spec.name = "m";
+  spec.hosts = {{.name = "host"}};
+  spec.devices.push_back({.device = {.name = "gpu", .kind = "gpu"}, .memory_bytes = 100});
+  MachineSpec::LinkSpec link;
+  link.name = "pcie";
+  link.ends[0] = "host";
+  link.ends[1] = "gpu";
+  spec.links.push_back(link);
+  const World world(std::move(builder).build().value(), spec);
+  Plan plan;
+  plan.placement.assign(4, DeviceId{0});
+  plan.priority = {0, 1, 2, 3};
+  plan.weights.kept.resize(2);
+  plan.weights.stream_buffer_bytes = {0, 60};
+  EXPECT_EQ(judged_makespan(world.problem(), plan), ns(10));
+}
+
 // A weight takes 100 ns to send, a layer 20 ns on the GPU and 90 ns on the cores.
 TEST(Streams, BringEachWeightBeforeItsReader) {
   const World world(layer_chain(), layer_machine());

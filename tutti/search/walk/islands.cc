@@ -9,6 +9,8 @@
 namespace tutti {
 namespace {
 
+constexpr double kNearlyBest = 1.03;  // of walks in parts, after a few rounds
+
 // What each walk may spend in one round, after `spent` simulations of all walks: if a round has
 // spent too much, those after it get less.
 BudgetSlice slice_of_round(const BudgetSlice& whole, int round, int64_t spent, size_t walks) {
@@ -57,17 +59,18 @@ void take_over_best(std::vector<Walk>& walks) {
   }
 }
 
-// If no walk in a part of the machine is the best of all, those on the whole machine go on alone.
-// Otherwise the better half of both kinds does, and at the end there are as many in the best part
-// as on the whole machine.
+// If no walk in a part of the machine is nearly the best of all, those on the whole machine go on
+// alone. Otherwise the better half of both kinds does, and at the end there are as many in the best
+// part as on the whole machine.
 void drop_the_worse_half(size_t fewest, std::vector<Walk>& walks) {
   const auto of_part = std::stable_partition(walks.begin(), walks.end(),
                                              [](const Walk& walk) { return walk.within.empty(); });
   std::vector<Walk> parts(std::make_move_iterator(of_part), std::make_move_iterator(walks.end()));
   walks.erase(of_part, walks.end());
-  if (!walks.empty() &&
-      (parts.empty() || !by_best(*std::min_element(parts.begin(), parts.end(), by_best),
-                                 *std::min_element(walks.begin(), walks.end(), by_best)))) {
+  const auto best_of = [](const std::vector<Walk>& all) {
+    return std::min_element(all.begin(), all.end(), by_best)->best_cost;
+  };
+  if (!walks.empty() && (parts.empty() || best_of(parts) > kNearlyBest * best_of(walks))) {
     parts.clear();
   }
   if (parts.empty() && walks.size() <= fewest) return;

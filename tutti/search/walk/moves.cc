@@ -145,15 +145,65 @@ void Moves::exchange_devices_behind(Plan& plan, OpId op, Rng& rng) {
   }
 }
 
-// Two devices change places within the group of the op.
-void Moves::group(Plan& plan, OpId op, Rng& rng) {
+void Moves::pick_groups(OpId op, Rng& rng) {
+  picked_.clear();
+  ++pick_;
+  size_t groups = size_t{1} << rng.below(4);
+  const auto pick_group = [&](OpId member) {
+    for (const OpId one : groups_.members[static_cast<size_t>(groups_.of_op[member.index])]) {
+      pick(one);
+    }
+    --groups;
+  };
+  pick_group(op);
+  for (size_t i = 0; i < picked_.size() && groups > 0; ++i) {
+    std::swap(picked_[i], picked_[i + rng.below(picked_.size() - i)]);
+    for (const OpId near : neighbours(picked_[i])) {
+      if (groups > 0 && !picked(near)) pick_group(near);
+    }
+  }
+}
+
+void Moves::pick_turns(const Plan& plan, OpId op, Rng& rng) {
+  const size_t size = plan.priority.size();
+  turns_.clear();
+  for (const OpId one : problem_.graph.ops()) turns_.push_back(one);
+  const auto earlier = [&](OpId a, OpId b) {
+    return std::pair(plan.priority[a.index], a.index) < std::pair(plan.priority[b.index], b.index);
+  };
+  std::sort(turns_.begin(), turns_.end(), earlier);
+  const auto at = static_cast<size_t>(std::lower_bound(turns_.begin(), turns_.end(), op, earlier) -
+                                      turns_.begin());
+  const size_t length =
+      std::min(size, size_t{8} << rng.below(static_cast<uint64_t>(std::bit_width(size))));
+  const size_t before = rng.below(length);
+  const size_t begin = at - std::min(at, before);
+  const size_t end = std::min(size, begin + length);
+  picked_.assign(turns_.begin() + static_cast<std::ptrdiff_t>(begin),
+                 turns_.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+// A stage of the graph gathers on one device, leaves a device, or two devices change places in it.
+// Local moves do not get there: as long as only a part of a stage has moved, values go to and fro.
+void Moves::stage(Plan& plan, OpId op, Rng& rng) {
   const DeviceId one = plan.placement[op.index];
   const DeviceId two = draw_other_device(plan, op, rng);
   if (!two.valid()) return;
-  for (const OpId member : groups_.members[static_cast<size_t>(groups_.of_op[op.index])]) {
+  if (groups_.named && rng.below(2) == 0) {
+    pick_groups(op, rng);
+  } else {
+    pick_turns(plan, op, rng);
+  }
+  const uint64_t kind = rng.below(4);
+  for (const OpId member : picked_) {
     const DeviceId device = plan.placement[member.index];
-    if (device == one) move(plan, member, two);
-    if (device == two) move(plan, member, one);
+    if (kind == 0) {
+      move(plan, member, two);
+    } else if (device == one) {
+      move(plan, member, two);
+    } else if (kind == 1 && device == two) {
+      move(plan, member, one);
+    }
   }
 }
 
@@ -263,12 +313,12 @@ bool Moves::propose_ops(Plan& plan, std::span<const OpId> hot, Rng& rng) {
       chain(plan, op, rng);
     } else if (share < 80) {
       connected_ops(plan, op, rng);
-    } else if (share < 94) {
+    } else if (share < 90) {
       swap(plan, op, rng);
-    } else if (share < 98 || !groups_.named) {
+    } else if (share < 94) {
       exchange_devices_behind(plan, op, rng);
     } else {
-      group(plan, op, rng);
+      stage(plan, op, rng);
     }
   }
   return !moved_.empty() || !reordered_.empty();

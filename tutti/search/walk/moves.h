@@ -66,7 +66,11 @@ class Moves {
   void connected_ops(Plan& plan, OpId op, Rng& rng);
   void swap(Plan& plan, OpId op, Rng& rng);
   void exchange_devices_behind(Plan& plan, OpId op, Rng& rng);
-  void group(Plan& plan, OpId op, Rng& rng);
+  void stage(Plan& plan, OpId op, Rng& rng);
+  // Collects in picked_ the group of the op with some that it exchanges values with, or, without
+  // groups, the ops whose turn is close to the op's.
+  void pick_groups(OpId op, Rng& rng);
+  void pick_turns(const Plan& plan, OpId op, Rng& rng);
   void reorder(Plan& plan, OpId op, Rng& rng);
   // A device that the picked set exchanges values with, other than its own; invalid if none is
   // found.
@@ -91,6 +95,7 @@ class Moves {
   std::vector<OpId> picked_;
   std::vector<int32_t> picked_at_;  // by op: == pick_ if picked
   int32_t pick_ = 0;
+  std::vector<OpId> turns_;
 };
 
 }  // namespace tutti

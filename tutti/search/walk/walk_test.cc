@@ -11,18 +11,23 @@
 #include "tutti/plan/check/check.h"
 #include "tutti/policy/registry.h"
 #include "tutti/search/walk/annealing.h"
+#include "tutti/search/walk/cut_samples.h"
 #include "tutti/search/walk/neighbourhoods.h"
 #include "tutti/search/walk/random_keys.h"
 
 namespace tutti {
 namespace {
 
-const char* const kImprovers[] = {"annealing", "lns", "random_keys"};
+const char* const kImprovers[] = {"annealing", "lns", "random_keys", "cuts"};
 
 std::unique_ptr<Improver> improver(const std::string& name, const Problem& problem) {
   if (name == "annealing") return std::make_unique<Annealing>(problem, /*ordering=*/true);
   if (name == "lns") return std::make_unique<LargeNeighbourhoods>(problem);
-  return std::make_unique<RandomKeys>(problem);
+  auto keys = std::make_unique<RandomKeys>(problem);
+  if (name == "cuts" && MinCut::is_available()) {
+    return std::make_unique<CutSamples>(problem, std::move(keys));
+  }
+  return keys;
 }
 
 World small_world(bool noise) {

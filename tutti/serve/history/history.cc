@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -135,9 +136,15 @@ void History::keep(EndedJob job) {
   changed_.notify_all();
 }
 
+void History::forget(int64_t job) {
+  MutexLock lock(mutex_);
+  forgotten_.push_back(job);
+  changed_.notify_all();
+}
+
 void History::flush() {
   MutexLock lock(mutex_);
-  while (!waiting_.empty() || writing_) changed_.wait(mutex_);
+  while (!waiting_.empty() || !forgotten_.empty() || writing_) changed_.wait(mutex_);
 }
 
 HistoryFigures History::figures() const {
@@ -149,19 +156,24 @@ void History::work() {
   auto next_trim = std::chrono::steady_clock::now();
   while (true) {
     EndedJob job;
+    std::deque<int64_t> forgotten;
     bool there = false;
     {
       MutexLock lock(mutex_);
-      while (waiting_.empty() && !stops_ && std::chrono::steady_clock::now() < next_trim)
+      while (waiting_.empty() && forgotten_.empty() && !stops_ &&
+             std::chrono::steady_clock::now() < next_trim)
         changed_.wait_until(mutex_, next_trim);
-      if (waiting_.empty() && stops_) return;
+      if (waiting_.empty() && forgotten_.empty() && stops_) return;
       if (!waiting_.empty()) {
         job = std::move(waiting_.front());
         waiting_.pop_front();
         there = writing_ = true;
       }
+      writing_ = writing_ || !forgotten_.empty();
+      forgotten.swap(forgotten_);
     }
     if (there) write(job);
+    for (const int64_t number : forgotten) remove(number);
     if (there || std::chrono::steady_clock::now() >= next_trim) {
       trim(seconds_now());
       if (std::chrono::steady_clock::now() >= next_trim)
@@ -176,6 +188,7 @@ void History::work() {
 void History::write(const EndedJob& job) {
   const std::string text = to_file(keep_job(job));
   const bool good = static_cast<int64_t>(text.size()) <= std::min(limits_.bytes, kLongestFile) &&
+                    make_room(static_cast<int64_t>(text.size())) &&
                     write_private(path_of(job.facts.number), text);
   MutexLock lock(mutex_);
   if (!good) {
@@ -183,6 +196,48 @@ void History::write(const EndedJob& job) {
     return;
   }
   note({job.facts.number, static_cast<int64_t>(text.size()), seconds_now()});
+}
+
+void History::remove(int64_t number) {
+  {
+    MutexLock lock(mutex_);
+    const auto known = last_of_.find(number);
+    if (known != last_of_.end()) {
+      figures_.bytes -= known->second.bytes;
+      --figures_.jobs;
+      ++figures_.deleted_total;
+      last_of_.erase(known);
+    }
+  }
+  ::unlink(path_of(number).c_str());
+  if (on_delete_) on_delete_(number);
+}
+
+bool History::remove_oldest() {
+  int64_t number = 0;
+  {
+    MutexLock lock(mutex_);
+    while (number == 0) {
+      if (files_.empty()) return false;
+      const File oldest = files_.front();
+      files_.pop_front();
+      const auto known = last_of_.find(oldest.number);
+      if (known != last_of_.end() && known->second.turn == oldest.turn) number = oldest.number;
+    }
+  }
+  remove(number);
+  return true;
+}
+
+bool History::make_room(int64_t bytes) {
+  do {
+    struct statvfs disk {};
+    if (::statvfs(folder_.c_str(), &disk) != 0) return true;
+    const auto block = static_cast<double>(disk.f_frsize);
+    const double free = block * static_cast<double>(disk.f_bavail);
+    if (free >= static_cast<double>(bytes) + static_cast<double>(limits_.left_free)) return true;
+  } while (remove_oldest());
+  return false;
 }
 
 void History::trim(int64_t now_s) {
@@ -201,13 +256,8 @@ void History::trim(int64_t now_s) {
       files_.pop_front();
       if (stale) continue;
       number = oldest.number;
-      figures_.bytes -= oldest.bytes;
-      --figures_.jobs;
-      ++figures_.deleted_total;
-      last_of_.erase(known);
     }
-    ::unlink(path_of(number).c_str());
-    if (on_delete_) on_delete_(number);
+    remove(number);
   }
 }
 
@@ -236,7 +286,8 @@ Result<KeptJob> History::find(const JobFacts& job) const {
   if (file >= 0) ::close(file);
   const Error none = failed(fmt::format(
       "nothing is kept of job '{}': it is older than --keep-for, was deleted to keep within "
-      "--keep-bytes and --keep-jobs, or is being written",
+      "--keep-mib and --keep-jobs, left out because jobs ended too fast or the disk is full, or is "
+      "being written",
       job.id));
   if (!readable) return none;
   Result<KeptJob> kept = kept_job_from_file(path, std::move(text));

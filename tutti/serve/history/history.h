@@ -26,6 +26,8 @@ struct HistoryLimits {
   int64_t jobs = 100'000;
   int64_t bytes = int64_t{1} << 30;
   std::chrono::seconds age = std::chrono::hours(24 * 7);  // since the job ended
+  // Left free on the disk, for the journal: without it the server takes no jobs.
+  int64_t left_free = int64_t{64} << 20;
 };
 
 struct HistoryFigures {
@@ -48,10 +50,13 @@ class History {
 
   // Any thread.
   void keep(EndedJob job);
+  // Deletes what there is of a job that is no longer remembered; `on_delete` is called for it.
+  void forget(int64_t job);
   // Of that very job. Fails (failed) with a sentence that says why there is none.
   Result<KeptJob> find(const JobFacts& job) const;
   HistoryFigures figures() const;
-  // All that was given to keep() is written or left out. For tests and for the end.
+  // All that was given to keep() is written or left out, and what is forgotten deleted. For tests
+  // and for the end.
   void flush();
 
  private:
@@ -71,6 +76,11 @@ class History {
   void note(File file) TUTTI_THREAD_ATTRIBUTE(requires_capability(mutex_));
   // Deletes what is too much or too old.
   void trim(int64_t now_s);
+  void remove(int64_t number);
+  // Deletes the oldest; false: there is none.
+  bool remove_oldest();
+  // Whether a file of that size leaves the disk enough for the journal. Deletes old ones for it.
+  bool make_room(int64_t bytes);
 
   std::string folder_;
   HistoryLimits limits_;
@@ -78,6 +88,7 @@ class History {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<EndedJob> waiting_ GUARDED_BY(mutex_);
+  std::deque<int64_t> forgotten_ GUARDED_BY(mutex_);  // to be deleted
   bool writing_ GUARDED_BY(mutex_) = false;
   bool stops_ GUARDED_BY(mutex_) = false;
   std::deque<File> files_ GUARDED_BY(mutex_);  // the oldest first; some were written again since

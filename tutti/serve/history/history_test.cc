@@ -191,6 +191,39 @@ TEST(History, KeepsWithinItsBytes) {
   EXPECT_LE(history->figures().bytes, 3 * one + one / 2);
 }
 
+TEST(History, LeavesTheDiskEnoughForTheJournal) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/h";
+  {
+    const auto history = must(History::open(path, {}));
+    history->keep(ended(1, "a"));
+    history->flush();
+    EXPECT_EQ(history->figures().jobs, 1);
+  }
+  // No disk has that much.
+  const auto history = must(History::open(path, {.left_free = int64_t{1} << 62}));
+  history->keep(ended(2, "b"));
+  history->flush();
+  EXPECT_EQ(history->figures().jobs, 0);
+  EXPECT_EQ(history->figures().left_out_total, 1);
+  EXPECT_EQ(history->figures().deleted_total, 1);
+}
+
+TEST(History, ForgetsWithTheFileWhatElseThereIsOfAJob) {
+  const TestFolder folder;
+  std::vector<int64_t> deleted;
+  const auto history =
+      must(History::open(folder.path() + "/h", {}, [&](int64_t job) { deleted.push_back(job); }));
+  for (const int number : {1, 2}) history->keep(ended(number, "a"));
+  history->forget(1);
+  history->forget(7);  // of which there is no file
+  history->flush();
+  EXPECT_EQ(deleted, (std::vector<int64_t>{1, 7}));
+  EXPECT_FALSE(history->find(ended(1, "a").facts));
+  EXPECT_TRUE(history->find(ended(2, "a").facts));
+  EXPECT_EQ(history->figures().jobs, 1);
+}
+
 TEST(History, DeletesWhatIsTooOld) {
   const TestFolder folder;
   {

@@ -269,20 +269,26 @@ double seconds_to_answer(const Running& running, const std::string& body = {}) {
   return reply && reply->status == 200 ? taken.count() : 60;
 }
 
+// Limits of time that an answer within ten seconds does not wait for, even on a busy machine.
+HttpLimits patient(HttpLimits limits) {
+  limits.first = limits.head = limits.pause = std::chrono::seconds(60);
+  return limits;
+}
+
 TEST(HttpServer, ServesAClientWithATokenWhileOthersSitIdle) {
-  const Running running({.connections = 16, .untrusted_of_an_address = 100});
+  const Running running(patient({.connections = 16, .untrusted_of_an_address = 100}));
   const Crowd idle(running.server->port(), 40, "");
-  EXPECT_LT(seconds_to_answer(running), 1);
+  EXPECT_LT(seconds_to_answer(running), 10);
   const Crowd slow(running.server->port(), 40, "GET / HTTP/1.1\r\nHo");
-  EXPECT_LT(seconds_to_answer(running), 1);
+  EXPECT_LT(seconds_to_answer(running), 10);
   EXPECT_EQ(running.server->turned_away_total(), 0);
   EXPECT_GE(running.server->made_room_total(), 60);
 }
 
 TEST(HttpServer, ClosesTheOldestStrangersOfAnAddressThatHasTooMany) {
-  const Running running({.connections = 256, .untrusted_of_an_address = 8});
+  const Running running(patient({.connections = 256, .untrusted_of_an_address = 8}));
   const Crowd idle(running.server->port(), 30, "");
-  EXPECT_LT(seconds_to_answer(running), 1);
+  EXPECT_LT(seconds_to_answer(running), 10);
   while (running.server->connections() > 9) std::this_thread::yield();  // as threads notice
 }
 
@@ -293,19 +299,19 @@ TEST(HttpServer, ClosesATrustedConnectionThatIsIdleBeforeItTurnsOthersAway) {
   while (running.server->requests_total() < 4) std::this_thread::yield();
   // They are idle as soon as their replies are out.
   double taken = 60;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (taken == 60 && std::chrono::steady_clock::now() < deadline) {
     taken = seconds_to_answer(running);
   }
-  EXPECT_LT(taken, 1);
+  EXPECT_LT(taken, 10);
 }
 
 TEST(HttpServer, ReservesMemoryForBodiesAsTheyComeAndNotAsTheyAreAnnounced) {
-  const Running running({.body_bytes = 1000});
+  const Running running(patient({.body_bytes = 1000}));
   const std::string announced =
       "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nContent-Length: 900\r\n\r\n";
   const Crowd silent(running.server->port(), 17, announced);
-  EXPECT_LT(seconds_to_answer(running, std::string(900, 'b')), 1);
+  EXPECT_LT(seconds_to_answer(running, std::string(900, 'b')), 10);
 }
 
 TEST(HttpServer, TakesMemoryBackFromABodyThatHasComeToAStand) {
@@ -314,8 +320,13 @@ TEST(HttpServer, TakesMemoryBackFromABodyThatHasComeToAStand) {
       "POST / HTTP/1.1\r\nHost: a\r\nAuthorization: x\r\nContent-Length: 900\r\n\r\n" +
       std::string(800, 'b');
   const Crowd silent(running.server->port(), 1, half);
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // so long that it stands
-  EXPECT_LT(seconds_to_answer(running, std::string(900, 'b')), 1);
+  // Until it stands for longer than the server waits.
+  double taken = 60;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (taken == 60 && std::chrono::steady_clock::now() < deadline) {
+    taken = seconds_to_answer(running, std::string(900, 'b'));
+  }
+  EXPECT_LT(taken, 20);
 }
 
 TEST(HttpServer, ClosesAConnectionThatDoesNotBegin) {

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ struct HttpRequest {
   HttpHead head;
   std::string body;
   std::string client{};  // the name that belongs to its token
+  // True once the client has gone, or the server stops. To be asked now and then by an answer that
+  // waits for something; empty: not known.
+  std::function<bool()> gone{};
 };
 
 // The body of a reply that comes piece by piece and has no end of its own.

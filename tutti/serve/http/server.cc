@@ -21,6 +21,9 @@
 namespace tutti {
 namespace {
 
+// How long a client that is slow to take its answer delays the end of the server.
+constexpr std::chrono::seconds kFarewell{2};
+
 struct FreeInfo {
   void operator()(addrinfo* info) const { ::freeaddrinfo(info); }
 };
@@ -162,7 +165,16 @@ void HttpServer::stop() {
   MutexLock lock(mutex_);
   // Threads that wait for a request get none; replies can still be written.
   for (const auto& [number, connection] : connections_) ::shutdown(connection.socket, SHUT_RD);
-  while (!connections_.empty()) closed_.wait(mutex_);
+  constexpr std::chrono::milliseconds kLook{100};
+  const auto began = SocketClock::now();
+  while (!connections_.empty()) {
+    closed_.wait_until(mutex_, SocketClock::now() + kLook);
+    for (const auto& [number, one] : connections_) {
+      const bool writes = one.doing == Doing::replying || one.doing == Doing::streaming;
+      if (!writes || SocketClock::now() - std::max(began, one.since) < kFarewell) continue;
+      ::shutdown(one.socket, SHUT_RDWR);
+    }
+  }
 }
 
 void HttpServer::accept_all() {
@@ -226,10 +238,10 @@ std::optional<int64_t> HttpServer::place_for(int socket, std::string address) {
     close_one(oldest_untrusted(&address));
   } else if (placed >= limits_.connections) {
     constexpr std::chrono::milliseconds kStands{1000};
-    const bool room = close_one(oldest_untrusted(nullptr)) ||
-                      close_one(oldest_that(Doing::waiting, {})) ||
-                      close_one(oldest_that(Doing::streaming, {})) ||
-                      close_one(oldest_that(Doing::reading_body, kStands));
+    const bool room =
+        close_one(oldest_untrusted(nullptr)) || close_one(oldest_that(Doing::waiting, {})) ||
+        close_one(oldest_that(Doing::streaming, {})) || close_one(oldest_that(Doing::held, {})) ||
+        close_one(oldest_that(Doing::reading_body, kStands));
     if (!room) return std::nullopt;
   }
   const int64_t number = ++came_;
@@ -404,7 +416,7 @@ bool HttpServer::serve_one(int64_t number, int socket, std::string& buffer, bool
   if (const auto* refused = std::get_if<HttpReply>(&read)) {
     return reply_with(socket, *refused, false);
   }
-  HttpRequest request{std::move(std::get<HttpHead>(read)), {}, {}};
+  HttpRequest request{std::move(std::get<HttpHead>(read)), {}, {}, {}};
   HttpHead& head = request.head;
   buffer.erase(0, end + 4);
   const bool without_body = head.method == "HEAD";
@@ -428,7 +440,13 @@ bool HttpServer::serve_one(int64_t number, int socket, std::string& buffer, bool
   note(number, Doing::answering);
   request.body = buffer.substr(0, static_cast<size_t>(head.content_length));
   buffer.erase(0, static_cast<size_t>(head.content_length));
+  bool held = false;
+  request.gone = [this, number, socket, &held] {
+    if (!std::exchange(held, true)) note(number, Doing::held);
+    return stopping_.load() || is_closed(socket);
+  };
   const HttpReply reply = answer(request);
+  note(number, Doing::replying);
   if (reply.stream == nullptr) return reply_with(socket, reply, keep_alive, without_body);
   if (without_body) return reply_with(socket, reply, /*keep_alive=*/false, without_body);
   stream(number, socket, reply);

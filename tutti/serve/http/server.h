@@ -2,7 +2,8 @@
 // deadline, every size a limit; a connection that exceeds one gets an error reply and is closed.
 //
 // If there are too many connections, untrusted ones are closed first, the oldest first; then
-// idle ones; then streams; then those whose body has come to a stand. So many silent or
+// idle ones; then streams; then those whose answer waits for something; then those whose body has
+// come to a stand. So many silent or
 // slow connections do not keep out a client that the handler trusts. Memory for bodies is counted
 // as they come, not as they are announced. Of streams there are only a few at once: one more ends
 // the oldest.
@@ -83,12 +84,14 @@ class HttpServer {
   // Connections that were closed to make room for others.
   int64_t made_room_total() const { return made_room_.load(); }
 
-  // Takes no more connections and requests, and returns when those at hand are answered.
+  // Takes no more connections and requests, and returns when those at hand are answered. Clients
+  // that are slow to take their answers get two seconds for it.
   void stop();
 
  private:
   // What a connection's thread is at.
-  enum class Doing : uint8_t { waiting, reading_body, answering, streaming };
+  // `held`: its answer waits for something, such as the end of a job.
+  enum class Doing : uint8_t { waiting, reading_body, answering, held, replying, streaming };
   struct Connection {
     int socket = -1;
     std::string address{};

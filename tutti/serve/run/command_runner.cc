@@ -1,6 +1,8 @@
 #include "tutti/serve/run/command_runner.h"
 
 #include <chrono>
+#include <map>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -15,6 +17,37 @@ Result<Problem> problem_of_commands(const Graph& graph, const Machine& machine, 
   assume_equal_commands(graph, spec);
   return Problem::make(Shared<Graph>::borrowed(graph), Shared<Machine>::borrowed(machine), spec);
 }
+
+namespace {
+
+// The same code, which charges what each call took, however the run ends.
+OpTable charged(const OpTable& table, const Problem& problem, const RunContext& context,
+                ClientShares& shares) {
+  const Machine& machine = problem.machine;
+  std::map<std::string, int32_t, std::less<>> places;
+  for (const DeviceId id : machine.devices()) places[machine.device(id).name] = id.index;
+  OpTable all;
+  for (const std::string& kind : problem.graph.op_kinds()) {
+    for (const DeviceId id : machine.devices()) {
+      const OpTable::Entry* const entry = table.find(kind, machine.device(id).kind);
+      if (entry == nullptr) continue;
+      all.add(kind, machine.device(id).kind,
+              [code = entry->code, places, account = context.account, &shares](const OpCall& call) {
+                const Duration began = share_clock();
+                Result<void> done = code(call);
+                const auto place = places.find(call.device);
+                if (account != nullptr && place != places.end()) {
+                  const Duration now = share_clock();
+                  shares.ended(*account, place->second, Duration(0), Duration(0), now - began, now);
+                }
+                return done;
+              });
+    }
+  }
+  return all;
+}
+
+}  // namespace
 
 CommandRunner::CommandRunner(CommandRunnerOptions options, const Machine& machine,
                              ClientShares& shares)
@@ -62,7 +95,8 @@ Result<RunReport> CommandRunner::run(const PreparedJob& prepared, const RunConte
   std::vector<std::string> kinds;
   for (const DeviceId id : problem.machine.devices())
     kinds.push_back(problem.machine.device(id).kind);
-  const auto runtime = LocalRuntime::open(problem.machine, (*commands)->table(kinds));
+  const auto runtime = LocalRuntime::open(
+      problem.machine, charged((*commands)->table(kinds), problem, context, shares_));
   if (!runtime) return runtime.error();
   LocalOptions local;
   local.stop = context.stop;
@@ -70,12 +104,6 @@ Result<RunReport> CommandRunner::run(const PreparedJob& prepared, const RunConte
   (*runtime)->set_options(std::move(local));
   Result<Trace> trace = (*runtime)->run_online(problem, policy);
   if (!trace) return trace.error();
-  if (context.account != nullptr) {
-    for (const OpSpan& span : trace->ops) {
-      shares_.ended(*context.account, span.device.index, Duration(0), Duration(0),
-                    span.finish - span.start, share_clock());
-    }
-  }
   RunReport report{.makespan = trace->makespan};
   report.record.finish = trace->makespan;
   report.record.trace = std::move(*trace);

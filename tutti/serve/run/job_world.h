@@ -49,6 +49,8 @@ class JobWorld {
   virtual void admit(const std::shared_ptr<Entry>& entry) = 0;
   // The job shall end soon, with an error.
   virtual void withdraw(const std::shared_ptr<Entry>& entry) = 0;
+  // As Runner::rules_changed().
+  virtual void rules_changed() {}
   // The clock of the shares.
   virtual Duration share_time() const = 0;
   virtual std::vector<Utilisation> utilisation() const { return {}; }

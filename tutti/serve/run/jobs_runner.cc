@@ -48,6 +48,7 @@ class JobsRunner final : public Runner {
   bool simulated() const override { return world_->simulated(); }
   Duration share_time() const override { return world_->share_time(); }
   std::vector<Utilisation> utilisation() const override { return world_->utilisation(); }
+  void rules_changed() override { world_->rules_changed(); }
 
   Deciding deciding() const override {
     return {asked_.load(std::memory_order_relaxed),

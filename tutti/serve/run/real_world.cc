@@ -74,6 +74,7 @@ class RealWorld final : public JobWorld {
   void withdraw(const std::shared_ptr<Entry>& entry) override {
     engine_->withdraw(static_cast<RealEntry&>(*entry).run, failed("cancelled"));
   }
+  void rules_changed() override { engine_->ask_again(); }
 
  private:
   Cluster cluster_;

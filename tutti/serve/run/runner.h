@@ -75,6 +75,8 @@ class Runner {
   virtual Duration share_time() const = 0;
   // Why a job that runs does not go on, in one sentence; empty: it does, or that is not known.
   virtual std::string why_waiting(const std::string& /*job*/) const { return {}; }
+  // The rules of the shares have changed: jobs that are held may go on.
+  virtual void rules_changed() {}
   // How often the decider was asked, and how long it took in all.
   struct Deciding {
     int64_t asked = 0;

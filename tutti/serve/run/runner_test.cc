@@ -105,6 +105,27 @@ TEST(Runner, RunsCommandsAndNoneTwiceThatIsDone) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "a\nb\nb\n");
 }
 
+TEST(Runner, CommandsThatFailAreChargedToo) {
+  const TestFolder folder;
+  const Result<Machine> machine = discover_groups(1, 1);
+  ASSERT_TRUE(machine);
+  ClientShares shares;
+  auto runner = runner_of(*machine, "critical_path", 1, shares, /*real=*/true);
+  ASSERT_TRUE(runner) << runner.error().message;
+  const Result<Graph> graph = read_submission(
+      R"({"format": "tutti-graph", "schema_version": 2, "name": "g", "ops": [
+          {"name": "a", "command": {"argv": ["/bin/sh", "-c", "sleep 0.2; exit 1"]}}]})",
+      {}, 10);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const int32_t client = shares.client("a");
+  DecisionLog log;
+  const RunContext context{.job = "j",
+                           .folder = folder.path() + "/runs/1",
+                           .account = std::make_shared<JobAccount>(shares.enter(client, {}))};
+  EXPECT_FALSE(run_graph(**runner, *graph, context, log));
+  EXPECT_GE(shares.share(client, Duration(0)).used_total, std::chrono::milliseconds(190));
+}
+
 // Numbers begin again where a journal is moved away or cut back.
 class JobFolders : public ::testing::Test {
  protected:
@@ -325,6 +346,97 @@ TEST(SimulatedWorld, AQuotaIsWaitedForInSimulatedTime) {
   }
 }
 
+// Does what it can, after it was let go once.
+class LateDecider final : public Decider {
+ public:
+  struct Gate {
+    std::atomic<int> asked{0};
+    std::atomic<bool> open{false};
+  };
+  explicit LateDecider(Gate& gate) : gate_(gate) {}
+  void begin(const Cluster& /*cluster*/, uint64_t /*seed*/) override {}
+  Action decide(const WorldState& state) override {
+    while (++gate_.asked > 1 && !gate_.open)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::vector<Action> actions;
+    legal_actions(state, actions);
+    return actions[0];
+  }
+
+ private:
+  Gate& gate_;
+};
+
+TEST(SimulatedWorld, AJobThatIsCancelledCountsNoMoreOnceTheWorldIsGone) {
+  ClientShares shares({.divided = true});
+  LateDecider::Gate gate;
+  const auto decider = [&](const Cluster&,
+                           const std::vector<Counter>&) -> Result<std::unique_ptr<Decider>> {
+    return std::unique_ptr<Decider>(std::make_unique<LateDecider>(gate));
+  };
+  auto runner =
+      make_jobs_runner(make_simulated_world(*Cluster::make(*make_preset("uniform-2"), {})),
+                       {.policy = "late", .decider = decider, .one_job_at_a_look = true}, shares);
+  ASSERT_TRUE(runner) << runner.error().message;
+  const Graph graph = *make_layered({.ops = 4000, .bytes = 1000});
+  const int32_t client = shares.client("a");
+  shares.job_opened(client, Duration(0));
+  const auto account = std::make_shared<JobAccount>(shares.enter(client, Duration(1)));
+  std::atomic<bool> stopped{false};
+  DecisionLog log;
+  std::thread job([&] {
+    EXPECT_FALSE(
+        run_graph(**runner, graph, {.job = "j", .account = account, .stop = Stop(&stopped)}, log));
+  });
+  while (gate.asked < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GT(shares.share(client, Duration(0)).quota_used, Duration(0)) << "an op was given";
+  stopped = true;
+  job.join();
+  std::thread opens([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gate.open = true;
+  });
+  runner->reset();
+  opens.join();
+  EXPECT_EQ(shares.share(client, shares.latest()).quota_used, Duration(0));
+}
+
+TEST(SimulatedWorld, AClientThatIsHeldDelaysNoOther) {
+  ClientShares shares({.divided = true, .named = {{"held", {.quota = Duration(1000)}}}});
+  auto runner = runner_of(*make_preset("uniform-2"), "fifo", 2, shares, /*real=*/false);
+  ASSERT_TRUE(runner) << runner.error().message;
+  const Graph graph = *make_layered({.ops = 40, .bytes = 1000});
+  const auto account_of = [&](const std::string& name) {
+    const int32_t client = shares.client(name);
+    shares.job_opened(client, Duration(0));
+    return std::make_shared<JobAccount>(shares.enter(client, Duration(1)));
+  };
+  const auto held = account_of("held");
+  const auto other = account_of("other");
+  shares.given(*held, std::chrono::seconds(1));  // so that it never gets a turn
+  std::atomic<bool> stopped{false};
+  std::thread waits([&] {
+    DecisionLog log;
+    EXPECT_FALSE(
+        run_graph(**runner, graph, {.job = "held", .account = held, .stop = Stop(&stopped)}, log));
+  });
+  const Duration began = (*runner)->share_time();
+  while ((*runner)->share_time() == began) std::this_thread::yield();  // it is there
+  DecisionLog log;
+  std::atomic<bool> late{false};
+  std::thread patience([&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!stopped && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    late = true;
+  });
+  EXPECT_TRUE(
+      run_graph(**runner, graph, {.job = "other", .account = other, .stop = Stop(&late)}, log));
+  stopped = true;
+  waits.join();
+  patience.join();
+}
+
 TEST(Meter, BelievesSomethingOfThisHostWithinItsBounds) {
   const auto made = make_host_meter();
   ASSERT_TRUE(made);
@@ -367,7 +479,14 @@ TEST(Runner, CommandsHaveSlotsOfTheirOwn) {
   const auto report =
       run_graph(**runner, *graph, {.job = "j", .folder = folder.path() + "/runs/1"}, log);
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_LT(report->makespan, std::chrono::milliseconds(1000));
+  // One slot would run them one after the other.
+  const std::vector<OpSpan>& spans = report->record.trace.ops;
+  const auto meet = [](const OpSpan& a, const OpSpan& b) {
+    return &a != &b && a.start < b.finish && b.start < a.finish;
+  };
+  EXPECT_TRUE(std::any_of(spans.begin(), spans.end(), [&](const OpSpan& a) {
+    return std::any_of(spans.begin(), spans.end(), [&](const OpSpan& b) { return meet(a, b); });
+  }));
 }
 
 }  // namespace

@@ -115,8 +115,17 @@ class SimulatedWorld final : public JobWorld {
       for (int i = 0; i < kDecisionsInOneGo && !sim_.done(); ++i) step();
     }
     for (auto& [id, entry] : inside_) {
+      leave(id);
       if (entry->ended) entry->ended(failed("cancelled"));
     }
+  }
+
+  // The shares outlive this: they must not go on to expect the job's ops.
+  void leave(JobId id) {
+    const auto& jobs = sim_.state().jobs;
+    const auto at = static_cast<size_t>(id.index);
+    if (at < jobs.size() && jobs[at] != nullptr) gate_->abandon(*jobs[at]);
+    gate_->remove(id);
   }
 
   // False if all is over.
@@ -147,10 +156,11 @@ class SimulatedWorld final : public JobWorld {
 
   void step() {
     const Action action = gate_->decide(sim_.ledger(), *decider_, now());
-    if (action.kind == Action::Kind::execute)
+    if (action.kind == Action::Kind::execute && check_action(sim_.state(), action))
       gate_->given(sim_.state().job(action.job), action.op, action.device);
     const bool held = action.kind == Action::Kind::no_op && gate_->ask_again() != kNever;
     if (held && sim_.state().busy_slots == 0) {
+      if (sim_.state().jobs.size() < sim_.jobs().size()) return let_in();
       // Nothing happens until a quota allows it.
       offset_ += gate_->ask_again() - now();
       share_time_.store(now().count());
@@ -161,6 +171,17 @@ class SimulatedWorld final : public JobWorld {
     share_time_.store(now().count());
     note_finished();
     believe();
+  }
+
+  // Jobs that have come are there from now on. The others are hidden meanwhile: the simulator waits
+  // for nothing as long as something could run.
+  void let_in() {
+    WorldLedger& ledger = sim_.ledger();
+    const std::vector<JobId> held = sim_.state().in_system;
+    for (const JobId id : held) ledger.hide(ledger.job(id));
+    const Result<double> stepped = sim_.step(Action::nothing());
+    for (const JobId id : held) ledger.show(ledger.job(id));
+    if (!stepped) fail_all(stepped.error());
   }
 
   void note_finished() {
@@ -186,7 +207,7 @@ class SimulatedWorld final : public JobWorld {
   // The decider answered what it must not.
   void fail_all(const Error& error) {
     for (auto& [id, entry] : inside_) {
-      gate_->remove(id);
+      leave(id);
       if (entry->ended) entry->ended(error);
     }
     inside_.clear();

@@ -43,13 +43,11 @@ bool is_return(const MlirOp& op) {
 }
 
 std::string_view callee(const MlirOp& op) {
-  if (op.name == "func.call") {
-    const std::string_view named = op.attribute("callee");
-    return op.symbol.empty() && named.starts_with('@') ? named.substr(1) : op.symbol;
-  }
-  if (!op.name.ends_with(".composite")) return {};
-  const std::string_view named = op.attribute("decomposition");
-  return named.starts_with('@') ? named.substr(1) : named;
+  const bool call = op.name == "func.call";
+  if (call && !op.symbol.empty()) return op.symbol;
+  if (!call && !op.name.ends_with(".composite")) return {};
+  const std::string_view named = op.attribute(call ? "callee" : "decomposition");
+  return named.starts_with('@') ? unquoted(named.substr(1)) : named;
 }
 
 class StableHloLowering {
@@ -159,6 +157,13 @@ class StableHloLowering {
       }
     }
     if (const auto lowered = lower_ops(scope, function.body); !lowered) return lowered;
+    if (function.body.ops.empty() || !is_return(function.body.ops.back())) {
+      at_ = function.at;
+      return invalid_input(
+          fmt::format("the function '{}' does not end with a return; the file may be cut; write it "
+                      "again",
+                      shown(function.name)));
+    }
     return builder_.close(std::move(scope.open), entry);
   }
 
@@ -423,7 +428,15 @@ class StableHloLowering {
       if (found == by_name_.end()) {
         return invalid_input(fmt::format("there is no function called '{}'", shown(name)));
       }
-      if (module_.functions[found->second].has_body) {
+      const MlirFunction& function = module_.functions[found->second];
+      if (function.has_body) {
+        const size_t takes = function.body.arguments.size();
+        const size_t gives = function.body.ops.back().operands.size();
+        if (operands.size() != takes || op.types.size() != gives) {
+          return invalid_input(fmt::format(
+              "the function '{}' takes {} and returns {} values, and this call has {} and {}",
+              shown(name), takes, gives, operands.size(), op.types.size()));
+        }
         attributes.emplace_back("to_apply", function_name(found->second));
       } else {
         opcode = "custom-call";

@@ -23,13 +23,6 @@ std::string_view full_name(std::string_view name) {
   return name;
 }
 
-std::string_view unquoted(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
-    return text.substr(1, text.size() - 2);
-  }
-  return text;
-}
-
 class MlirReader {
  public:
   explicit MlirReader(std::string_view text) : cursor_(text) {}
@@ -315,7 +308,10 @@ class MlirReader {
     }
     if (op.name.empty()) return invalid_input("an op is '%result = dialect.op ...'");
     if (const auto read = read_rest(op, depth); !read) return read.error();
-    if (const auto fits = fit_types(op); !fits) return fits.error();
+    if (const auto fits = fit_types(op); !fits) {
+      cursor_.go_to(op.at);  // the text was read up to the next op
+      return fits.error();
+    }
     return op;
   }
 
@@ -576,11 +572,13 @@ class MlirReader {
           fmt::format("the op '{}' does not state the type of its result", shown(op.name)));
     }
     if (wanted == 1 && op.types.size() > 1) op.types.erase(op.types.begin(), op.types.end() - 1);
-    if (wanted > 1 && op.types.size() == 1)
-      op.types.resize(std::min(wanted, size_t{64}), op.types[0]);
+    constexpr size_t kMostOfOneType = 64;
+    if (wanted > 1 && wanted <= kMostOfOneType && op.types.size() == 1) {
+      op.types.resize(wanted, op.types[0]);
+    }
     if (op.types.size() == wanted) return {};
-    return invalid_input(fmt::format("the op '{}' has {} results and {} types", shown(op.name),
-                                     wanted, op.types.size()));
+    return invalid_input(fmt::format("the op '{}' has {} results and {} type{}", shown(op.name),
+                                     wanted, op.types.size(), op.types.size() == 1 ? "" : "s"));
   }
 
   MlirCursor cursor_;
@@ -589,6 +587,13 @@ class MlirReader {
 };
 
 }  // namespace
+
+std::string_view unquoted(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+    return text.substr(1, text.size() - 2);
+  }
+  return text;
+}
 
 std::string_view MlirOp::attribute(std::string_view key) const {
   for (const auto& [known, value] : attributes) {

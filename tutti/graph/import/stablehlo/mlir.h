@@ -63,6 +63,9 @@ struct MlirModule {
   std::vector<MlirFunction> functions{};
 };
 
+// Without the quotation marks around it, if it has them: a name that is no word, as "<lambda>".
+std::string_view unquoted(std::string_view text);
+
 // Where a text cannot be read, and why.
 struct MlirFault {
   size_t at = 0;

@@ -365,6 +365,34 @@ TEST(StableHlo, KeepsConstantsOfManyNumbersAsWeights) {
   EXPECT_EQ(graph.value_name(graph.operands(OpId{0})[1]), "c");
 }
 
+// A call of a function of one value.
+std::string calls_g(const std::string& call) {
+  return "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n" + call +
+         "\nreturn %x : tensor<f32>\n}\nfunc.func private @g(%y: tensor<f32>) -> tensor<f32> {\n" +
+         "return %y : tensor<f32>\n}\n";
+}
+
+TEST(StableHlo, CallsFunctionsWhoseNamesAreQuoted) {
+  for (
+      const char* call :
+      {R"(call @"<lambda>"(%x) : (tensor<4xf32>) -> tensor<4xf32>)",
+       R"("func.call"(%x) <{callee = @"<lambda>"}> : (tensor<4xf32>) -> tensor<4xf32>)",
+       R"(stablehlo.composite "a.b" %x {decomposition = @"<lambda>"} : (tensor<4xf32>) -> tensor<4xf32>)"}) {
+    const auto imported =
+        read(std::string("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n") +
+             "%r = " + call + R"(
+  return %r : tensor<4xf32>
+}
+func.func private @"<lambda>"(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.dot %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+)");
+    ASSERT_TRUE(imported) << imported.error().message << " for " << call;
+    EXPECT_EQ(imported->graph.size(), 1) << call;
+  }
+}
+
 TEST(StableHlo, RefusesWhatItCannotPlanWithOneSentence) {
   std::string deep;
   for (int i = 0; i < 80; ++i) deep += "\"a.b\"() ({\n";
@@ -402,6 +430,18 @@ TEST(StableHlo, RefusesWhatItCannotPlanWithOneSentence) {
        "there are several public functions"},
       {"module {\nfunc.func @a() {\nreturn\n}\nfunc.func @a() {\nreturn\n}\n}",
        "m.mlir:5: there are two functions called 'a'"},
+      {in_main("%0 = stablehlo.abs %x : tensor<8x16xf32>"),
+       "m.mlir:2: the function 'main' does not end with a return; the file may be cut"},
+      {"func.func @main(%x: tensor<f32>) {\n}",
+       "m.mlir:1: the function 'main' does not end with a return"},
+      {calls_g("%0 = call @g(%x, %x) : (tensor<f32>, tensor<f32>) -> tensor<f32>"),
+       "m.mlir:2: the function 'g' takes 1 and returns 1 values, and this call has 2 and 1"},
+      {calls_g("%0:2 = call @g(%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)"),
+       "m.mlir:2: the function 'g' takes 1 and returns 1 values, and this call has 1 and 2"},
+      {in_main("%0 = stablehlo.sine %x\n\n// a comment\n\n%1 = stablehlo.abs %x : tensor<f32>"),
+       "m.mlir:3: the op 'stablehlo.sine' does not state the type of its result"},
+      {in_main("%p:100 = \"x.y\"(%x) : tensor<4xf32>\nreturn %x : tensor<8x16xf32>"),
+       "m.mlir:3: the op 'x.y' has 100 results and 1 type"},
       {"ML\xefR\x01\x02", "this is MLIR bytecode"},
   };
   for (const auto& [text, expected] : cases) {

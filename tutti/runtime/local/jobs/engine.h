@@ -57,6 +57,8 @@ class JobEngine {
   // awake, does the scheduler's work for this once, unless that is being done; not from callbacks.
   void admit(std::shared_ptr<JobRun> run, bool helps = false);
   void withdraw(const std::shared_ptr<JobRun>& run, Error why);
+  // What keeps ops from being given to devices has changed: the decider is asked again.
+  void ask_again() { scheduler_.ask_again(); }
   // Waits until all jobs have ended, and calls `look` now and then. If it returns true, what is
   // left is given up. Then the run has ended; the error is the one that ended all jobs, if any.
   std::optional<Error> wait(const std::function<bool()>& look = {});

@@ -112,6 +112,7 @@ bool Scheduler::step(const DeviceQueue* helper) {
   drain();
   if (stops_.load() && jobs_left() == 0) return false;
   if (stops_.load()) fail_all(failed("cancelled"));
+  if (other_rules_.load() && other_rules_.exchange(false)) asked_ = true;
   if (ask_again_ != kNever && ask_again_ <= time_of(parts_.clock.now())) asked_ = true;
   if (asked_) decide(helper);
   return true;

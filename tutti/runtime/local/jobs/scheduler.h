@@ -59,6 +59,11 @@ class Scheduler {
     stops_.store(true);
     parts_.mailbox.wake();
   }
+  // The decider may have another answer, though nothing happened.
+  void ask_again() {
+    other_rules_.store(true);
+    parts_.mailbox.wake();
+  }
   // Jobs that were given to begin or admitted and have not ended; ops that have ended.
   int64_t jobs_left() const { return jobs_left_.load(); }
   int64_t ended_ops() const { return ended_ops_.load(std::memory_order_relaxed); }
@@ -163,6 +168,7 @@ class Scheduler {
   std::vector<Duration> decision_times_;
   std::vector<Pause> pauses_;  // times are ticks
   std::atomic<bool> stops_{false};
+  std::atomic<bool> other_rules_{false};
   std::atomic<int64_t> jobs_left_{0};
   Mutex mutex_;
   std::condition_variable_any all_ended_;
