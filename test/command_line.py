@@ -87,6 +87,13 @@ class Help(Manners):
             self.assertEqual(ran.returncode, 0, ran.stderr)
             self.assertEqual(ran.stdout, self.run_tutti(*words, "--help").stdout)
 
+    def test_help_that_cannot_be_written_is_an_error(self):
+        for words in (["help", "plan"], ["--version"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                ran = subprocess.run([TUTTI, *words], stdout=full, stderr=subprocess.PIPE,
+                                     check=False, env=self.environment())
+            self.assertEqual((ran.returncode, b"could not be written" in ran.stderr), (1, True))
+
     def test_help_of_an_unknown_command_suggests_one(self):
         self.assertIn("tutti has no 'plann'; did you mean 'plan'?", self.refused("help", "plann"))
         self.assertIn("did you mean 'cholesky'?", self.refused("help", "graph", "make", "colesky"))
@@ -225,6 +232,11 @@ class Colors(Manners):
     def test_errors_and_warnings_are_coloured_in_their_first_words(self):
         ran = self.run_tutti("plann", "--color", "always")
         self.assertTrue(ran.stderr.startswith("\033[31mtutti:\033[0m tutti has no"), ran.stderr)
+
+    def test_a_terminal_that_cannot_clear_a_line_shows_no_progress(self):
+        words = ["plan", self.graph, "-m", "uniform-2", "--evaluations", "300"]
+        self.assertIn("\033[K", self.on_terminal(*words))
+        self.assertNotIn("\033", self.on_terminal(*words, TERM="dumb"))
 
     def test_json_is_never_coloured(self):
         ran = self.run_tutti(*self.compare(), "--json", "--color", "always")

@@ -174,13 +174,16 @@ int run_program(CLI::App& app, int argc, char** argv, const int& exit_code,
     print_error(error.what());
     return 2;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help or version
-    if (words.empty() && part == ProgramPart::whole) {
+    const bool asked = error.get_exit_code() == 0;  // for help or the version
+    if (asked) code = app.exit(error);
+    if (!asked && words.empty() && part == ProgramPart::whole) {
       fmt::print(stderr, "{}", app.help());
       return 2;
     }
-    print_error(one_line(parse_error_text(app, error, words)));
-    return 2;
+    if (!asked) {
+      print_error(one_line(parse_error_text(app, error, words)));
+      return 2;
+    }
   } catch (const std::bad_alloc&) {
     fmt::print(stderr,
                "tutti: there is not enough memory; raise the limit of this process (ulimit -v), or "

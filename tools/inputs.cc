@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <string_view>
 
 #include "tutti/base/file/output.h"
 #include "tutti/base/parallel.h"
@@ -326,7 +328,9 @@ ReadyOrder ModelOptions::ready_order() const {
 }
 
 bool shows_progress() {
-  return ::isatty(STDERR_FILENO) != 0;
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return ::isatty(STDERR_FILENO) != 0 && !dumb;
 }
 
 }  // namespace tutti

@@ -126,7 +126,7 @@ CLI::Validator whole_number();
 // For real numbers: CLI::Range lets NaN through.
 CLI::Validator finite_range(double least, double most);
 
-// True if standard error is a terminal: long work may show progress there.
+// True if standard error is a terminal that can clear a line: long work may show progress there.
 bool shows_progress();
 
 }  // namespace tutti

@@ -89,6 +89,10 @@ Result<Input> open_input(const std::string& path) {
   const bool is_run = std::filesystem::is_regular_file(log, ignored);
   Result<Source> source = Source::open(is_run ? log : path);
   if (!source) return source.error();
+  if (source->peek().starts_with("graph,machine,policy,seed,")) {
+    return error_at(source->name(), 1,
+                    "these are samples; give the report what tutti batch --json prints");
+  }
   What what = recognise(source->peek());
   const bool unknown_log = what == What::graph && path.ends_with(".jsonl");
   if (is_run || unknown_log) what = What::training_log;

@@ -113,11 +113,12 @@ void add_telemetry_command(CLI::App& app, int& exit_code) {
   command->footer("Example: tutti telemetry --readings 16 --interval-ms 50");
   auto arguments = std::make_shared<TelemetryArguments>();
   accept_seed(*command);
-  command->add_option("--readings", arguments->readings, "How often to read each counter (8)")
+  command
+      ->add_option("--readings", arguments->readings, "How often to read each counter; default: 8")
       ->check(CLI::Range(1, 10000));
   command
       ->add_option("--interval-ms", arguments->interval_ms,
-                   "Milliseconds between two readings (20)")
+                   "Milliseconds between two readings; default: 20")
       ->check(CLI::Range(1, 60000));
   command->add_flag("--json", arguments->json, "Print the list as JSON");
   command->callback([arguments, &exit_code] { exit_code = list_counters(*arguments); });

@@ -16,7 +16,7 @@ constexpr const char* kNeeds = "libtorch (Debian: libtorch-dev libopenblas-dev)"
 
 // In a build without tutti-train, which has the full help of each method.
 constexpr const char* kHelpWithoutIt =
-    R"(Learns to place and order ops (doppler), or to schedule jobs that arrive (symphony).
+    R"(Learn to place and order ops (doppler), or to schedule jobs that arrive (symphony).
 Usage: tutti train METHOD [OPTIONS] -o FOLDER
 
 Methods:

@@ -34,7 +34,9 @@ void CompareArguments::add_to(CLI::App& command) {
           "or srun, on several, compared with StarPU's own schedulers")
       ->check(CLI::IsMember({"sim", "local", "starpu"}))
       ->capture_default_str();
-  command.add_option("--plans", plans, "Plan files to run in addition to the policies")
+  command
+      .add_option("--plans", plans,
+                  "With --runtime local or starpu: plan files to run in addition to the policies")
       ->delimiter(',');
   command.add_option("--repeats", repeats, "Runs of each plan, where it is run")
       ->check(CLI::Range(1, 100000))

@@ -137,9 +137,9 @@ void ArrivalInputs::add_to(CLI::App& command) {
                   "Jobs per second at load 1, as an earlier run printed them (found by simulation, "
                   "which takes some seconds)")
       ->check(finite_range(1e-6, 1e9));
-  command.add_option("--jobs", jobs, fmt::format("How many jobs arrive ({})", jobs))
+  command.add_option("--jobs", jobs, fmt::format("How many jobs arrive; default: {}", jobs))
       ->check(CLI::Range(1, 100'000));
-  command.add_option("--process", process, "poisson or bursts (poisson)")
+  command.add_option("--process", process, "poisson or bursts; default: poisson")
       ->check(CLI::IsMember({"poisson", "bursts"}));
   command.add_option("--replay", replay, "Arrivals from a file, instead of all these");
 }

@@ -254,17 +254,17 @@ void check_use(const CLI::App& command, const ClusterArguments& arguments) {
 void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
   command
       .add_option("--runtime", arguments.runtime,
-                  "sim: in simulation; local: for real, on this host (sim)")
+                  "sim: in simulation; local: for real, on this host; default: sim")
       ->check(CLI::IsMember({"sim", "local"}));
   command
       .add_option(
           "--repeats", arguments.real.turns.repeats,
           "For real: turns that count; each has arrivals of its own, with the next seed, and "
-          "every decider gets them (5)")
+          "every decider gets them; default: 5")
       ->check(CLI::Range(1, 100'000));
   command
       .add_option("--warm-up", arguments.real.turns.warm_up,
-                  "For real: warm-up turns before those (1)")
+                  "For real: warm-up turns before those; default: 1")
       ->check(CLI::Range(0, 1000));
   command.add_flag("--verify", arguments.real.verify,
                    "For real: compare the results of each decider's first run with the float64 "
@@ -272,19 +272,21 @@ void add_real_flags(CLI::App& command, ClusterArguments& arguments) {
   command
       .add_option("--unknown-work", arguments.unknown_work,
                   "For real: what the hidden load does on half of the machine's cores, memory or "
-                  "compute (memory)")
+                  "compute; default: memory")
       ->check(CLI::IsMember({"memory", "compute"}));
   command
       .add_option("--interval-ms", arguments.interval_ms,
-                  "For real: milliseconds between two readings of the host's counters (10)")
+                  "For real: milliseconds between two readings of the host's counters; default: 10")
       ->check(CLI::Range(1, 60'000));
   command
-      .add_option("--decisions-per-look", arguments.models.decisions_per_look,
-                  "Symphony: decisions that use one reading of the counters; more is quicker (1)")
+      .add_option(
+          "--decisions-per-look", arguments.models.decisions_per_look,
+          "Symphony: decisions that use one reading of the counters; more is quicker; default: 1")
       ->check(CLI::Range(1, 100'000));
-  command.add_option("--fallback", arguments.fallback,
-                     "For real: decider that takes over if devices wait for Symphony's "
-                     "decisions for a quarter of their working time, or longer; none (graphene)");
+  command.add_option(
+      "--fallback", arguments.fallback,
+      "For real: decider that takes over if devices wait for Symphony's "
+      "decisions for a quarter of their working time, or longer; none; default: graphene");
   auto* adapt = command.add_option(
       "--adapt", arguments.adapt,
       "For real: fit the belief of this Symphony model to the counters read in these runs");
@@ -318,37 +320,40 @@ void add_cluster_command(CLI::App& app, int& exit_code) {
       "--costs", arguments->costs,
       "Costs file with [[run_time]] and [[demand]] rows (of the families' kinds; for "
       "real: by the machine's rates)");
-  command->add_option("-p,--policy", arguments->policies, "Deciders, joined by commas (all)")
+  command
+      ->add_option("-p,--policy", arguments->policies, "Deciders, joined by commas; default: all")
       ->delimiter(',');
   arguments->arriving.add_to(*command);
   command
-      ->add_option("--set", arguments->arriving.set, "Drawn jobs: train, validation or test (test)")
+      ->add_option("--set", arguments->arriving.set,
+                   "Drawn jobs: train, validation or test; default: test")
       ->check(CLI::IsMember({"train", "validation", "test"}));
   command
       ->add_option(
           "--unknown-load", arguments->unknown_load,
           "Hidden load: share of each resource used by processes that the decider cannot see "
-          "(0 to 1; for real: of a core's time) (0)")
+          "(0 to 1; for real: of a core's time); default: 0")
       ->check(finite_range(0, 1));
   command->add_option("--noise", arguments->noise, "Spread of run times, instead of what costs say")
       ->check(finite_range(0, 10));
   command
       ->add_option("--queue-depth", arguments->queue_depth,
                    "In simulation: ops that may wait behind the busy slots of a device; their "
-                   "operands are fetched meanwhile (0)")
+                   "operands are fetched meanwhile; default: 0")
       ->check(CLI::Range(0, 1000));
   command
       ->add_option("--decision-delay", arguments->decision_delay,
                    "In simulation: time until a decision takes effect, such as 50us, while devices "
                    "go on; or measured: the time that the decider takes on this host, which cannot "
-                   "be reproduced (0ns)")
+                   "be reproduced; default: 0ns")
       ->check(is_time_or(kMeasured));
   command
       ->add_option("--counters", arguments->counters,
                    "In simulation: all usual counters, or host: those that this host, or a run on "
-                   "it, provides; as the model was trained (all)")
+                   "it, provides; as the model was trained; default: all")
       ->check(CLI::IsMember({"all", "host"}));
-  command->add_option("--seed", arguments->seed, "Seed of arrivals, noise and hidden load (1)")
+  command
+      ->add_option("--seed", arguments->seed, "Seed of arrivals, noise and hidden load; default: 1")
       ->check(whole_number());
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   add_real_flags(*command, *arguments);

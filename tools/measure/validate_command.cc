@@ -270,7 +270,8 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--repeats", arguments->repeats,
-                   "Runs of each plan, of which the median counts (3); with --online: turns (6)")
+                   "Runs of each plan, of which the median counts; with --online: turns; default: "
+                   "3, with --online 6")
       ->check(CLI::Range(1, 1000));
   command
       ->add_option(

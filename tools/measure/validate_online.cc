@@ -181,12 +181,12 @@ void OnlineValidation::add_to(CLI::App& command) {
   arriving.add_to(command);
   command
       .add_option("-p,--policy", policies,
-                  "With --online: policies, joined by commas; at least two (all)")
+                  "With --online: policies, joined by commas; at least two; default: all")
       ->delimiter(',');
   command
       .add_option("--warm-up", warm_up,
                   "With --online: turns before those that count; each turn has arrivals of its own "
-                  "(1)")
+                  "; default: 1")
       ->check(CLI::Range(0, 1000));
   command
       .add_option(

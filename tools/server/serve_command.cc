@@ -344,7 +344,7 @@ void add_serve_command(CLI::App& app, int& exit_code) {
   command->add_option("--fallback", arguments->serving.fallback,
                       "For real: decider that takes over for some time if devices wait for "
                       "decisions of symphony=FILE for a quarter of their working time, or longer; "
-                      "none (graphene)");
+                      "none; default: graphene");
   command->add_option("--seed", arguments->serving.seed, "Seed of all random choices")
       ->check(whole_number())
       ->capture_default_str();

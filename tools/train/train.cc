@@ -382,7 +382,7 @@ void add_list(CLI::App& app) {
 
 int run_train(int argc, char** argv) {
   CLI::App app{
-      "Learns to place and order ops (doppler), or which op runs next and where while jobs arrive "
+      "Learn to place and order ops (doppler), or which op runs next and where while jobs arrive "
       "(symphony): in simulation, or doppler by runs on this host.",
       "tutti train"};
   app.footer(

@@ -83,7 +83,7 @@ Result<Constraints> read_constraints(Source& source) {
   const Result<Document> document = read_document(source);
   if (!document) return document.error();
   const std::string& file = source.name();
-  Fields fields(*document, file, "the constraints");
+  Fields fields(*document, file, "a constraints file");
   fields.schema_version(1);
   Constraints constraints;
   constraints.memory = fields.boolean("memory", true);

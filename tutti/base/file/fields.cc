@@ -30,7 +30,7 @@ void Fields::fail(const std::string& sentence) {
 }
 
 const Document* Fields::ask(std::string_view key) {
-  asked_.emplace_back(key);
+  if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) asked_.emplace_back(key);
   const Document* found = document_.find(key);
   return found != nullptr && found->kind == Kind::null ? nullptr : found;
 }

@@ -42,6 +42,18 @@ TEST(Fields, TellTheFirstThingThatIsWrongAndItsLine) {
             "test.json:2: \"name\" of device must be a text that is not empty");
 }
 
+TEST(Fields, NameEachKnownKeyOnceHoweverOftenItWasAskedFor) {
+  const Document document = parse(R"({"start": 1, "begin": 2})");
+  Fields fields(document, "test.json", "a span");
+  fields.integer("start", {});
+  fields.integer("start", {});
+  fields.integer("finish", {.fallback = 0});
+  const Result<void> done = fields.done();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message,
+            "test.json:1: a span has no key \"begin\"; known are: start, finish");
+}
+
 TEST(Fields, RefuseWrongTypesAndNumbersOutOfRange) {
   const struct {
     const char* text;

@@ -48,6 +48,11 @@ std::string_view Source::peek() {
   return std::string_view(buffer_).substr(0, kChunk);
 }
 
+void Source::skip_byte_order_mark() {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (peek().starts_with(kMark)) buffer_.erase(0, kMark.size());
+}
+
 bool Source::refill() {
   if (!file_) return false;
   buffer_.resize(kChunk);

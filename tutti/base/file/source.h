@@ -26,6 +26,10 @@ class Source {
   // The first bytes, up to 64 KiB. Requires that nothing has been read yet.
   std::string_view peek();
 
+  // Passes over a UTF-8 byte order mark, which editors put in front of texts. Requires that nothing
+  // has been read yet.
+  void skip_byte_order_mark();
+
   // The next byte, or -1 at the end.
   int get() {
     if (position_ == buffer_.size() && !refill()) return -1;

@@ -276,8 +276,11 @@ bool looks_like_dot(std::string_view start) {
   Source source = Source::from_text("", std::string(start));
   DotTokens tokens(source);
   const Result<DotToken> first = tokens.next();
-  return first && (first->is_keyword("digraph") || first->is_keyword("strict") ||
-                   first->is_keyword("graph"));
+  if (!first) return false;
+  if (first->is_keyword("strict")) return true;
+  if (!first->is_keyword("digraph") && !first->is_keyword("graph")) return false;
+  const Result<DotToken> second = tokens.next();  // not the comma of a table's header
+  return second && (second->kind == DotToken::Kind::word || second->is_mark('{'));
 }
 
 Result<Imported> read_dot(Source& source, const ImportOptions& /*options*/) {

@@ -59,6 +59,7 @@ std::vector<std::string> graph_formats() {
 }
 
 Result<Imported> load_graph(Source& source, const ImportOptions& options) {
+  source.skip_byte_order_mark();
   const std::string_view start = source.peek();
   if (source.broken()) return failed(source.name() + ": reading failed");
   if (start.empty()) return invalid_input(source.name() + ": is empty; a graph was expected");

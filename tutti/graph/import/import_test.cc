@@ -45,11 +45,14 @@ TEST(LoadGraph, RecognisesFormatsByContent) {
     const Result<Imported> imported = load_text(text);
     ASSERT_TRUE(imported) << imported.error().message << "\n" << text;
     EXPECT_EQ(imported->format, format) << text;
+    const Result<Imported> marked = load_text("\xef\xbb\xbf" + std::string(text));
+    ASSERT_TRUE(marked) << marked.error().message << "\n" << text;
+    EXPECT_EQ(marked->format, format) << text;
   }
 }
 
 TEST(LoadGraph, ListsTheFormatsForWhatItDoesNotKnow) {
-  for (const char* text : {"hello", "{\"devices\": []}", "[]",
+  for (const char* text : {"hello", "{\"devices\": []}", "[]", "graph,machine,policy\na,b,c\n",
                            "\x7f"
                            "ELF",
                            "\xff\xfe\x00"}) {

@@ -350,8 +350,9 @@ HloExpansion::HloExpansion(const HloModule& module)
       const auto name = static_cast<int64_t>(instruction.name.size());
       size_[i] += 1 + leaves_of(instruction.type);
       text_[i] += name;
+      const bool picks = instruction.opcode == "get-tuple-element";
       for (const int32_t operand : instruction.operands) {
-        size_[i] += leaves_of(module.computations[i].instructions[operand].type);
+        if (!picks) size_[i] += leaves_of(module.computations[i].instructions[operand].type);
       }
       if (!is_call(instruction)) continue;
       const auto called = static_cast<size_t>(instruction.runs[0]);

@@ -147,10 +147,17 @@ Result<void> HloModuleBuilder::find_operands(const Open& open, const HloParts& p
     if (auto found = find(name, instruction.runs_after); !found) return found;
   }
   // Each array of a tuple will be an edge: a short text can name a large tuple very often.
+  // A get-tuple-element makes none: it stands for the arrays that it picks.
+  const bool picks = parts.opcode == "get-tuple-element";
   for (const int32_t operand : instruction.operands) {
-    edges_ += static_cast<int64_t>(open.instructions[operand].type.leaves.size());
+    const HloType& type = picks ? instruction.type : open.instructions[operand].type;
+    edges_ += static_cast<int64_t>(type.leaves.size());
   }
-  if (edges_ > kMostEdges) return invalid_input("the operands are more than 2^26 arrays in all");
+  if (edges_ > kMostEdges) {
+    return invalid_input(
+        "the operands are more than 2^26 arrays in all; plan a part of the program, or pass fewer "
+        "arrays in tuples");
+  }
   return check_tuple(open, parts, instruction);
 }
 

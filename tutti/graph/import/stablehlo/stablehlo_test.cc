@@ -365,6 +365,26 @@ TEST(StableHlo, KeepsConstantsOfManyNumbersAsWeights) {
   EXPECT_EQ(graph.value_name(graph.operands(OpId{0})[1]), "c");
 }
 
+// Each result of a call that is picked makes one value, not as many as the call has.
+TEST(StableHlo, PicksManyResultsOfOneOp) {
+  constexpr int kResults = 9000;  // 9000 * 9000 is more than 2^26
+  std::string types;
+  std::string picked;
+  for (int i = 0; i < kResults; ++i) {
+    types += i == 0 ? "tensor<f32>" : ", tensor<f32>";
+    picked += (i == 0 ? "%r#" : ", %r#") + std::to_string(i);
+  }
+  std::string inner;
+  for (int i = 0; i < kResults; ++i) inner += i == 0 ? "%y" : ", %y";
+  const auto imported =
+      read("func.func @main(%x: tensor<f32>) -> (" + types + ") {\n%r:" + std::to_string(kResults) +
+           " = call @g(%x) : (tensor<f32>) -> (" + types + ")\nreturn " + picked + " : " + types +
+           "\n}\nfunc.func private @g(%x: tensor<f32>) -> (" + types +
+           ") {\n%y = stablehlo.sine %x : tensor<f32>\nreturn " + inner + " : " + types + "\n}\n");
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(imported->graph.op_name(OpId{0}).find("call"), std::string::npos);  // it is inlined
+}
+
 // A call of a function of one value.
 std::string calls_g(const std::string& call) {
   return "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n" + call +
