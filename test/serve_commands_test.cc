@@ -380,7 +380,7 @@ TEST_F(ServeCommands, AJobThatNeverRanIsNotDoneWhereNumbersBeginAgain) {
   ASSERT_EQ(ask({"submit", graph, "--id", "a", "--wait"}).exit_code, 0);
   EXPECT_EQ(read_text(path("marks")), "ran\nran\n");
   EXPECT_EQ(end(SIGTERM), 0);
-  EXPECT_NE(read_text(path("err")).find("runs, which has a job 1 that it does not know"),
+  EXPECT_NE(read_text(path("err")).find("history, which has a job 1 that it does not know"),
             std::string::npos)
       << read_text(path("err"));
 }
