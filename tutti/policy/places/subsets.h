@@ -14,9 +14,9 @@ namespace tutti {
 // the fastest for every op would do all of it with one slot; its slots add up.
 std::vector<double> device_speeds(const Problem& problem);
 
-// All devices that an op may use. The first is the fastest; each next one is the fastest of those left, where speeds
-// within 1 % count as equal, then the one to which a value of the graph's mean size travels
-// soonest from those taken, then the one with the smallest id.
+// All devices that an op may use. The first is the fastest; each next one is the fastest of those
+// left, where speeds within 1 % count as equal, then the one to which a value of the graph's mean
+// size travels soonest from those taken, then the one with the smallest id.
 std::vector<DeviceId> devices_by_speed_and_closeness(const Problem& problem,
                                                      const std::vector<double>& speed);
 
