@@ -377,7 +377,7 @@ HttpReply Api::list(const HttpHead& head) const {
   return {.body = json.text()};
 }
 
-// None if there is no such job. A client that has gone is waited for no longer.
+// None if there is no such job. The wait ends when the client has gone.
 std::optional<JobFacts> Api::job_once_over(const std::string& id, std::chrono::seconds time,
                                            const std::function<bool()>& gone) const {
   constexpr std::chrono::milliseconds kBetweenLooks{200};
