@@ -348,8 +348,7 @@ class Summaries(Experiment):
         self.assertIn("samples written to a.csv\n", text)
 
     def test_the_report_says_that_it_takes_the_summary_and_not_the_samples(self):
-        self.batch("-o", "a.csv", graphs=self.graphs[:1], machines=["uniform-2"],
-                   policies=["heft"])
+        self.batch("-o", "a.csv", graphs=self.graphs[:1], machines=["uniform-2"])
         ran = self.run_tutti("report", "a.csv", code=2)
         self.assertEqual(ran.stderr, "tutti: a.csv:1: these are samples; give the report what "
                                      "tutti batch --json prints\n")

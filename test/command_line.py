@@ -234,9 +234,12 @@ class Colors(Manners):
         self.assertTrue(ran.stderr.startswith("\033[31mtutti:\033[0m tutti has no"), ran.stderr)
 
     def test_a_terminal_that_cannot_clear_a_line_shows_no_progress(self):
-        words = ["plan", self.graph, "-m", "uniform-2", "--evaluations", "300"]
-        self.assertIn("\033[K", self.on_terminal(*words))
-        self.assertNotIn("\033", self.on_terminal(*words, TERM="dumb"))
+        (self.folder / "sleeps.json").write_text(
+            '{"format": "tutti-graph", "schema_version": 2, "name": "sleeps", "ops": '
+            '[{"name": "a", "command": {"argv": ["sleep", "0.5"]}}]}')
+        words = ["run", "sleeps.json", "--policy", "heft", "--allow-commands", "--run-folder"]
+        self.assertIn("\033[K", self.on_terminal(*words, "one", TERM="xterm"))
+        self.assertNotIn("\033[K", self.on_terminal(*words, "two", TERM="dumb"))
 
     def test_json_is_never_coloured(self):
         ran = self.run_tutti(*self.compare(), "--json", "--color", "always")

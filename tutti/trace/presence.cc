@@ -94,6 +94,25 @@ void Presence::count_readers_of_copies() {
       ++copy.readers;
       copy.last_read = std::max(copy.last_read, span(op)->finish);
     }
+    find_readers_at_an_instant(weight);
+  }
+}
+
+// If a weight is sent again at the instant at which ops of no time read it, times do not tell which
+// of them read which copy: any may have read the one that came last.
+void Presence::find_readers_at_an_instant(ValueId weight) {
+  for (const Transfer& transfer : transfers(weight)) {
+    if (transfer.readers > 0) continue;
+    for (const EdgeId edge : problem_.graph.consumers(weight)) {
+      const OpSpan* reader = span(problem_.graph.edge_to(edge));
+      if (reader == nullptr || reader->start != transfer.finish ||
+          reader->finish != reader->start ||
+          problem_.machine.memory_of(reader->device) != transfer.to) {
+        continue;
+      }
+      transfers_[static_cast<size_t>(&transfer - transfers_.data())].readers = 1;
+      break;
+    }
   }
 }
 

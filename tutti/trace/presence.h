@@ -99,6 +99,7 @@ class Presence {
   void index_ops();
   void index_transfers();
   void count_readers_of_copies();
+  void find_readers_at_an_instant(ValueId weight);
   bool begins_a_copy(int32_t span) const;
   Duration could_read(EdgeId edge) const;
 
